@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { pullRequestLink } from '../../src/comment/render-change.ts';
 import { fitting, link, quotation, sentenceToMarkdown } from '../../src/markdown.ts';
 
@@ -10,36 +10,34 @@ it.each([
   expect(sentenceToMarkdown(sentence)).toMatch(expected);
 });
 
-describe('quotation', () => {
-  const lines = (count: number): string =>
-    Array.from({ length: count }, (_, n) => `${n + 1}`).join('\n');
-  const quoted = (text: string): string => text.replace(/^/gm, '> ');
-  const PART = '<sub>Only the beginning is shown.</sub>';
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, n) => `${n + 1}`).join('\n');
+const quoted = (text: string): string => text.replace(/^/gm, '> ');
+const PART = '<sub>Only the beginning is shown.</sub>';
 
-  it.each([
-    ['one line', 'a', '> `a`'],
-    ['lines', 'a\r\nb\rc\u001b[2J\u202e\td', '> ```text\n> a\n> b\n> c[2J\td\n> ```'],
-    ['13', lines(13), quoted(`\`\`\`text\n${lines(12)}\n\`\`\`\n${PART}`)],
-    ['1000 characters', 'x'.repeat(1000), `> \`${'x'.repeat(1000)}\``],
-    ['a long line', 'x'.repeat(2000), quoted(`\`${'x'.repeat(999)}…\`\n${PART}`)],
-    [
-      'long lines',
-      `${'x'.repeat(600)}\n`.repeat(20),
-      quoted(`\`\`\`text\n${'x'.repeat(600)}\n${'x'.repeat(398)}…\n\`\`\`\n${PART}`),
-    ],
-    ['space before and after it', `${'\n'.repeat(1500)}a${'\r\n '.repeat(1500)}`, '> `a`'],
-    ['empty lines in it', `a${'\n'.repeat(1500)}b`, quoted(`\`\`\`text\na\n\`\`\`\n${PART}`)],
-    ['nothing', ' \u200b\n', ''],
-  ])('shows %s', (_, text, expected) => {
-    expect(quotation(text)).toBe(expected);
-  });
+it.each([
+  ['one line', 'a', '> `a`'],
+  ['lines', 'a\r\nb\rc\u001b[2J\u202e\td', '> ```text\n> a\n> b\n> c[2J\td\n> ```'],
+  ['13', lines(13), quoted(`\`\`\`text\n${lines(12)}\n\`\`\`\n${PART}`)],
+  ['1000 characters', 'x'.repeat(1000), `> \`${'x'.repeat(1000)}\``],
+  ['a long line', 'x'.repeat(2000), quoted(`\`${'x'.repeat(999)}…\`\n${PART}`)],
+  [
+    'long lines',
+    `${'x'.repeat(600)}\n`.repeat(20),
+    quoted(`\`\`\`text\n${'x'.repeat(600)}\n${'x'.repeat(398)}…\n\`\`\`\n${PART}`),
+  ],
+  ['space before and after it', `${'\n'.repeat(1500)}a${'\r\n '.repeat(1500)}`, '> `a`'],
+  ['empty lines in it', `a${'\n'.repeat(1500)}b`, quoted(`\`\`\`text\na\n\`\`\`\n${PART}`)],
+  ['nothing', ' \u200b\n', ''],
+])('quotation shows %s', (_, text, expected) => {
+  expect(quotation(text)).toBe(expected);
+});
 
-  it.each([
-    ['a text', 'a', '> `a`\n> <sub>+ 1 comment</sub>'],
-    ['no text', '\u200b', '> <sub>+ 1 comment</sub>'],
-  ])('shows what belongs to %s', (_, text, expected) => {
-    expect(quotation(text, '+ 1 comment')).toBe(expected);
-  });
+it.each([
+  ['a text', 'a', '> `a`\n> <sub>+ 1 comment</sub>'],
+  ['no text', '\u200b', '> <sub>+ 1 comment</sub>'],
+])('quotation shows what belongs to %s', (_, text, expected) => {
+  expect(quotation(text, '+ 1 comment')).toBe(expected);
 });
 
 it.each([

@@ -1,7 +1,11 @@
 import { type JobRecord, type JobState, newJob } from '../../src/job/job.ts';
 import { LABEL_NAMES, type Label } from '../../src/job/labels.ts';
-import type { Outcome } from '../../src/job/stop-reasons.ts';
-import { agentStop, STOP_REASONS, type StopCode } from '../../src/job/stop-reasons.ts';
+import {
+  agentStop,
+  type Outcome,
+  STOP_REASONS,
+  type StopCode,
+} from '../../src/job/stop-reasons.ts';
 import type { LedgerEntry } from '../../src/ledger/ledger.ts';
 import type { CommentRecord } from '../../src/ledger/record.ts';
 import { isFinal } from '../../src/mintlify-api.ts';

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   ACTION_URL,
   addMention,
@@ -72,15 +72,11 @@ const waits = 'This run waits until 2026-11-21 12:30 UTC.';
 const until = START + 1_800_000;
 const base = { status: 'new' };
 const isNew = 'This starts a new job; the agent opens a pull request of its own.';
+const unsent = 'If the agent is not done by then, the message is not sent.';
 const goesOn = 'This run does not wait for the result.';
 it.each<[string, readonly JobState[], Partial<RunReport>, string]>([
   ['a wait', [job(SENT)], { until }, waits],
-  [
-    'a busy agent',
-    [job({ isWaiting: true })],
-    { until },
-    `${waits} If the agent is not done by then, the message is not sent.`,
-  ],
+  ['a busy agent', [job({ isWaiting: true })], { until }, `${waits} ${unsent}`],
   ['nothing without a wait', [job(SENT)], {}, ''],
   ['nothing at the end', [ended({}), ended({})], { until }, ''],
   ['a creation', [job({ id: NEW_JOB })], {}, isNew],
@@ -209,47 +205,45 @@ it.each<[string, JobState, boolean]>([
   expect(long.includes('(60001 characters, only the beginning)')).toBe(isShown);
 });
 
-describe('several jobs', () => {
-  const at = (id: string, result: 'failed' | 'completed' | 'sent', explanation = ''): JobState =>
-    ended({ result, explanation }, { id, record: record({ prLink: PULL }) });
-  const ONE = '1 of 2 agent jobs needs attention';
-  const working = (id: string): JobState => job({ id, ...SENT });
+const at = (id: string, result: 'failed' | 'completed' | 'sent', explanation = ''): JobState =>
+  ended({ result, explanation }, { id, record: record({ prLink: PULL }) });
+const ONE = '1 of 2 agent jobs needs attention';
+const working = (id: string): JobState => job({ id, ...SENT });
 
-  it('have an item for each result and reason, the worst first, and the prompt once', () => {
-    const other = ended({ result: 'failed', explanation: 'So.' }, { id: 'd' });
-    const failed = ['b', 'c'].map((id) => at(id, 'failed', 'It failed.'));
-    const linkTo12 = `[octo/docs#12](${PULL})`;
-    expect(show([at('a', 'sent'), ...failed, other])).toEqual([
-      `### ${icon('failed')} 3 of 4 agent jobs need attention`,
-      [
-        `- ${icon('failed')} 2 ${LABELS.failed.word}: ${linkTo12} and ${linkTo12}: It failed.`,
-        `- ${icon('failed')} 1 ${LABELS.failed.word}: \`d\`: So.`,
-        `- ${icon('sent')} 1 ${LABELS.sent.word}: ${linkTo12}`,
-      ].join('\n'),
-      PROMPT,
-      `<sub>Asked by \`alice\` · ${LOG} · ${FOOT}</sub>`,
-    ]);
-  });
+it('several jobs have an item for each result and reason, the worst first, and one prompt', () => {
+  const other = ended({ result: 'failed', explanation: 'So.' }, { id: 'd' });
+  const failed = ['b', 'c'].map((id) => at(id, 'failed', 'It failed.'));
+  const linkTo12 = `[octo/docs#12](${PULL})`;
+  expect(show([at('a', 'sent'), ...failed, other])).toEqual([
+    `### ${icon('failed')} 3 of 4 agent jobs need attention`,
+    [
+      `- ${icon('failed')} 2 ${LABELS.failed.word}: ${linkTo12} and ${linkTo12}: It failed.`,
+      `- ${icon('failed')} 1 ${LABELS.failed.word}: \`d\`: So.`,
+      `- ${icon('sent')} 1 ${LABELS.sent.word}: ${linkTo12}`,
+    ].join('\n'),
+    PROMPT,
+    `<sub>Asked by \`alice\` · ${LOG} · ${FOOT}</sub>`,
+  ]);
+});
 
-  it.each<[string, readonly JobState[], Label, string]>([
-    ['bad', [at('a', 'failed'), at('b', 'sent')], 'failed', ONE],
-    ['bad so far', [at('a', 'failed'), working('b')], 'working', `${ONE} so far`],
-    ['at work', [working('a'), at('b', 'sent')], 'working', '2 agent jobs: 1 working, 1 sent'],
-  ])('have a heading: %s', (_, jobs, kind, words) => {
-    expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
-  });
+it.each<[string, readonly JobState[], Label, string]>([
+  ['bad', [at('a', 'failed'), at('b', 'sent')], 'failed', ONE],
+  ['bad so far', [at('a', 'failed'), working('b')], 'working', `${ONE} so far`],
+  ['at work', [working('a'), at('b', 'sent')], 'working', '2 agent jobs: 1 working, 1 sent'],
+])('several jobs have a heading: %s', (_, jobs, kind, words) => {
+  expect(show(jobs)[0]).toBe(`### ${icon(kind)} ${words}`);
+});
 
-  it('count what there is no room for', () => {
-    const jobs = Array.from({ length: 60 }, (_, n) =>
-      ended({ result: 'failed', explanation: `For ${n} ${'x'.repeat(50)}.` }, { id: `job-${n}` }),
-    );
-    const text = renderReport(REPORT, jobs, { conversation: 1, limit: 3000 });
-    expect(text.length).toBeLessThanOrEqual(3000);
-    const [, hidden = ''] = /\n- Jobs not shown for lack of room: (\d+)\./.exec(text) ?? [];
-    expect((text.match(/^- <span/gm) ?? []).length + Number(hidden)).toBe(60);
-    const alike = jobs.map(({ id }) => ended({}, { id }));
-    expect(show(alike)[1]).toMatch(/60 completed: `job-0`, .*, `job-19` and 40 more$/);
-  });
+it('several jobs count what there is no room for', () => {
+  const jobs = Array.from({ length: 60 }, (_, n) =>
+    ended({ result: 'failed', explanation: `For ${n} ${'x'.repeat(50)}.` }, { id: `job-${n}` }),
+  );
+  const text = renderReport(REPORT, jobs, { conversation: 1, limit: 3000 });
+  expect(text.length).toBeLessThanOrEqual(3000);
+  const [, hidden = ''] = /\n- Jobs not shown for lack of room: (\d+)\./.exec(text) ?? [];
+  expect((text.match(/^- <span/gm) ?? []).length + Number(hidden)).toBe(60);
+  const alike = jobs.map(({ id }) => ended({}, { id }));
+  expect(show(alike)[1]).toMatch(/60 completed: `job-0`, .*, `job-19` and 40 more$/);
 });
 
 it('addMention mentions a person below the title, and nothing else', () => {

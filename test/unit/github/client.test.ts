@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { systemClock } from '../../../src/clock.ts';
 import { GitHub, type GitHubOptions } from '../../../src/github/client.ts';
 import type { Reply } from '../../sim/agent.ts';
@@ -93,130 +93,128 @@ it.each([[[{ filename: 'a' }, null]], [[{ filename: 'a', previous_filename: 1 }]
   },
 );
 
-describe('a call', () => {
-  const portal = 'GitHub returned an unexpected response; it may be from a proxy or captive portal';
+const portal = 'GitHub returned an unexpected response; it may be from a proxy or captive portal';
 
-  it.each<[string, SimOptions, string]>([
-    ['there is no such conversation', { issues: [] }, 'GitHub answered with an error: “Could not'],
-    ['the host has no GraphQL', { graphql: false }, 'GitHub answered 404'],
-    ['a portal answers', { on: () => ({ body: '<html>' }) }, portal],
-    ['a part is missing', { on: () => ({ body: { data: { repository: null } } }) }, portal],
-  ])('fails if %s', async (_, options, why) => {
-    await using sim = await simulate(options);
-    await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow(why);
-  });
+it.each<[string, SimOptions, string]>([
+  ['there is no such conversation', { issues: [] }, 'GitHub answered with an error: “Could not'],
+  ['the host has no GraphQL', { graphql: false }, 'GitHub answered 404'],
+  ['a portal answers', { on: () => ({ body: '<html>' }) }, portal],
+  ['a part is missing', { on: () => ({ body: { data: { repository: null } } }) }, portal],
+])('a call fails if %s', async (_, options, why) => {
+  await using sim = await simulate(options);
+  await expect(connect(sim).ownComments(NUMBER, Infinity)).rejects.toThrow(why);
+});
 
-  const json = { 'content-type': 'application/json' };
-  it.each(['null', '[]', '"x"', '7', '{}', '{"data":null}', ''])(
-    'of GraphQL fails if the answer is %s',
-    async (body) => {
-      await using sim = await simulate({ on: () => ({ body, headers: json }) });
-      await expect(connect(sim).newestOwnComments(NUMBER)).rejects.toThrow(portal);
-      await expect(connect(sim).hide([['x', 'OUTDATED']])).rejects.toThrow(portal);
-      await expect(connect(sim).updateComment(1, 'x')).rejects.toThrow(portal);
+const json = { 'content-type': 'application/json' };
+it.each(['null', '[]', '"x"', '7', '{}', '{"data":null}', ''])(
+  'a call of GraphQL fails if the answer is %s',
+  async (body) => {
+    await using sim = await simulate({ on: () => ({ body, headers: json }) });
+    await expect(connect(sim).newestOwnComments(NUMBER)).rejects.toThrow(portal);
+    await expect(connect(sim).hide([['x', 'OUTDATED']])).rejects.toThrow(portal);
+    await expect(connect(sim).updateComment(1, 'x')).rejects.toThrow(portal);
+  },
+);
+
+it.each<[string, Partial<GitHubOptions>, string]>([
+  ['a token is missing', { token: '' }, '“github-token” is empty'],
+  ['the token is odd', { token: 'ghs x' }, '“github-token” contains a space'],
+  ['checks are off', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, 'checks are turned off'],
+  ['the proxy is odd', { env: { http_proxy: 'a://x' } }, 'http_proxy must be the URL'],
+])('a call is not made if %s', async (_, parts, why) => {
+  await using sim = await simulate();
+  await expect(connect(sim, parts).collaborator('alice')).rejects.toThrow(why);
+  expect(callsOf(sim)).toEqual([]);
+});
+
+it.each<Reply>([{ fault: 'reset' }, { status: 502 }])(
+  'a call is repeated once after %j, but no comment is written twice',
+  async (reply) => {
+    let fails = 1;
+    await using sim = await simulate({ on: () => (fails-- > 0 ? reply : undefined) });
+    const github = connect(sim);
+    expect(await github.newestOwnComments(NUMBER)).toEqual([]);
+    fails = 1;
+    await github.react(sim.addComment(NUMBER, 'alice', 'x').node_id, 'EYES');
+    fails = 2;
+    await expect(github.newestOwnComments(NUMBER)).rejects.toThrow('GitHub');
+    fails = 1;
+    await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('GitHub');
+    expect(callsOf(sim)).toEqual(['list', 'list', REACT, REACT, 'list', 'list', CREATE]);
+  },
+);
+
+const limit = (headers: object): Reply => ({
+  ...{ status: 403, body: { message: 'No.' } },
+  headers: { 'x-ratelimit-remaining': '0', ...headers },
+});
+const date = Date.UTC(2026, 10, 21, 12);
+const until = String(date / 1000 + 20);
+const reset = { date: new Date(date).toUTCString(), 'x-ratelimit-reset': until };
+it.each<[string, Reply, RegExp]>([
+  ['Retry-After', limit({ 'retry-after': '60' }), /^60000$/],
+  ['the reset', limit(reset), /^20000$/],
+  ['nothing, if the pause is too long', limit({ 'retry-after': '61' }), /^$/],
+  ['nothing, if no pause is named', limit({}), /^$/],
+])('a call that reads waits once for a rate limit, until %s', async (_, reply, expected) => {
+  const slept: number[] = [];
+  const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
+  const waits = !expected.test('');
+  for (const fails of [1, 2]) {
+    let left = fails;
+    await using sim = await simulate({ on: () => (left-- > 0 ? reply : undefined) });
+    const read = connect(sim, { clock }).newestOwnComments(NUMBER);
+    if (waits && fails === 1) expect(await read).toEqual([]);
+    else await expect(read).rejects.toThrow('because of a rate limit: “No.”');
+    expect(slept.splice(0).join()).toMatch(expected);
+    expect(callsOf(sim)).toHaveLength(waits ? 2 : 1);
+  }
+});
+
+it.each([
+  [10_000, 'at any time', false],
+  [6000, 'after a cancellation, for all calls together', true],
+])('a call takes %i ms at most %s', async (limit, _, isCancelled) => {
+  await using sim = await simulate({ on: () => ({ fault: 'hang' }) });
+  const slept: number[] = [];
+  const limits: number[] = [];
+  const clock = {
+    ...systemClock,
+    sleep: async (ms: number) => void slept.push(ms),
+    timeout(ms: number) {
+      limits.push(ms);
+      return isCancelled ? new AbortController().signal : AbortSignal.abort();
     },
-  );
+  };
+  const cancel = new AbortController();
+  const github = connect(sim, { clock, signal: cancel.signal });
+  if (isCancelled) cancel.abort();
+  for (const _ of [1, 2]) {
+    await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
+  }
+  expect([limits, slept]).toEqual([[10_000, 10_000], isCancelled ? [limit] : []]);
+});
 
-  it.each<[string, Partial<GitHubOptions>, string]>([
-    ['a token is missing', { token: '' }, '“github-token” is empty'],
-    ['the token is odd', { token: 'ghs x' }, '“github-token” contains a space'],
-    ['checks are off', { env: { NODE_TLS_REJECT_UNAUTHORIZED: '0' } }, 'checks are turned off'],
-    ['the proxy is odd', { env: { http_proxy: 'a://x' } }, 'http_proxy must be the URL'],
-  ])('is not made if %s', async (_, parts, why) => {
-    await using sim = await simulate();
-    await expect(connect(sim, parts).collaborator('alice')).rejects.toThrow(why);
-    expect(callsOf(sim)).toEqual([]);
-  });
-
-  it.each<Reply>([{ fault: 'reset' }, { status: 502 }])(
-    'is repeated once after %j, but no comment is written twice',
-    async (reply) => {
-      let fails = 1;
-      await using sim = await simulate({ on: () => (fails-- > 0 ? reply : undefined) });
-      const github = connect(sim);
-      expect(await github.newestOwnComments(NUMBER)).toEqual([]);
-      fails = 1;
-      await github.react(sim.addComment(NUMBER, 'alice', 'x').node_id, 'EYES');
-      fails = 2;
-      await expect(github.newestOwnComments(NUMBER)).rejects.toThrow('GitHub');
-      fails = 1;
-      await expect(github.createComment(NUMBER, 'x')).rejects.toThrow('GitHub');
-      expect(callsOf(sim)).toEqual(['list', 'list', REACT, REACT, 'list', 'list', CREATE]);
-    },
-  );
-
-  const limit = (headers: object): Reply => ({
-    ...{ status: 403, body: { message: 'No.' } },
-    headers: { 'x-ratelimit-remaining': '0', ...headers },
-  });
-  const date = Date.UTC(2026, 10, 21, 12);
-  const until = String(date / 1000 + 20);
-  const reset = { date: new Date(date).toUTCString(), 'x-ratelimit-reset': until };
-  it.each<[string, Reply, RegExp]>([
-    ['Retry-After', limit({ 'retry-after': '60' }), /^60000$/],
-    ['the reset', limit(reset), /^20000$/],
-    ['nothing, if the pause is too long', limit({ 'retry-after': '61' }), /^$/],
-    ['nothing, if no pause is named', limit({}), /^$/],
-  ])('that reads waits once for a rate limit, until %s', async (_, reply, expected) => {
-    const slept: number[] = [];
-    const clock = { ...systemClock, sleep: async (ms: number) => void slept.push(ms) };
-    const waits = !expected.test('');
-    for (const fails of [1, 2]) {
-      let left = fails;
-      await using sim = await simulate({ on: () => (left-- > 0 ? reply : undefined) });
-      const read = connect(sim, { clock }).newestOwnComments(NUMBER);
-      if (waits && fails === 1) expect(await read).toEqual([]);
-      else await expect(read).rejects.toThrow('because of a rate limit: “No.”');
-      expect(slept.splice(0).join()).toMatch(expected);
-      expect(callsOf(sim)).toHaveLength(waits ? 2 : 1);
-    }
-  });
-
-  it.each([
-    [10_000, 'at any time', false],
-    [6000, 'after a cancellation, for all calls together', true],
-  ])('takes %i ms at most %s', async (limit, _, isCancelled) => {
-    await using sim = await simulate({ on: () => ({ fault: 'hang' }) });
-    const slept: number[] = [];
-    const limits: number[] = [];
-    const clock = {
-      ...systemClock,
-      sleep: async (ms: number) => void slept.push(ms),
-      timeout(ms: number) {
-        limits.push(ms);
-        return isCancelled ? new AbortController().signal : AbortSignal.abort();
-      },
-    };
-    const cancel = new AbortController();
-    const github = connect(sim, { clock, signal: cancel.signal });
-    if (isCancelled) cancel.abort();
-    for (const _ of [1, 2]) {
-      await expect(github.createComment(NUMBER, 'one')).rejects.toThrow('did not answer in time');
-    }
-    expect([limits, slept]).toEqual([[10_000, 10_000], isCancelled ? [limit] : []]);
-  });
-
-  it.each<[string, (github: GitHub) => Promise<unknown>]>([
-    ['comments', (github) => github.ownComments(NUMBER, UNTIL)],
-    ['inline comments', (github) => github.reviewComments('PRR_1', UNTIL)],
-  ])('is not made for ever if the pages of a list of %s do not end', async (_, list) => {
-    let cursors = 0;
-    const page = (cursor: string | null) => {
-      const comments = { nodes: [], pageInfo: { hasMore: true, cursor } };
-      return { body: { data: { repository: { page: { comments } }, review: { comments } } } };
-    };
-    await using sim = await simulate({ on: () => page(`page ${cursors++}`) });
-    let now = 0;
-    const clock = { ...systemClock, now: () => (now += 2500) };
-    const github = connect(sim, { clock });
-    await expect(list(github)).rejects.toThrow('did not list everything in time');
-    expect(callsOf(sim)).toHaveLength(6);
-    for (const cursor of [null, 'the same']) {
-      await using other = await simulate({ on: () => page(cursor) });
-      const patient = connect(other, { clock: { ...systemClock, now: () => 0 } });
-      await expect(list(patient)).rejects.toThrow('unexpected response');
-    }
-  });
+it.each<[string, (github: GitHub) => Promise<unknown>]>([
+  ['comments', (github) => github.ownComments(NUMBER, UNTIL)],
+  ['inline comments', (github) => github.reviewComments('PRR_1', UNTIL)],
+])('a call is not made for ever if the pages of a list of %s do not end', async (_, list) => {
+  let cursors = 0;
+  const page = (cursor: string | null) => {
+    const comments = { nodes: [], pageInfo: { hasMore: true, cursor } };
+    return { body: { data: { repository: { page: { comments } }, review: { comments } } } };
+  };
+  await using sim = await simulate({ on: () => page(`page ${cursors++}`) });
+  let now = 0;
+  const clock = { ...systemClock, now: () => (now += 2500) };
+  const github = connect(sim, { clock });
+  await expect(list(github)).rejects.toThrow('did not list everything in time');
+  expect(callsOf(sim)).toHaveLength(6);
+  for (const cursor of [null, 'the same']) {
+    await using other = await simulate({ on: () => page(cursor) });
+    const patient = connect(other, { clock: { ...systemClock, now: () => 0 } });
+    await expect(list(patient)).rejects.toThrow('unexpected response');
+  }
 });
 
 it('the checks on a commit are found on all pages, unless their time is over', async () => {

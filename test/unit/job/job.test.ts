@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import {
   goOn,
   isCreated,
@@ -127,56 +127,54 @@ it('isDone of a job that the message has created is its first final status', () 
   expect(poll(one, '2 completed*2')).toBe('confirmed');
 });
 
-describe('a poll', () => {
-  it('before the message is the base, and is no evidence', () => {
-    const one = newJob('job-1');
-    recordPoll(one, record({ status: FAILED, prLink: null }), START, START + 300);
-    const after = { work: 'earlier work' };
-    expect(one).toMatchObject({ base: { status: FAILED, prLink: null }, after });
-    // The last one counts, also for what it leaves out.
-    recordPoll(one, { id: 'job-1' }, START + 2000, START + 2300);
-    expect(one.base).toEqual({});
-  });
+it('a poll before the message is the base, and is no evidence', () => {
+  const one = newJob('job-1');
+  recordPoll(one, record({ status: FAILED, prLink: null }), START, START + 300);
+  const after = { work: 'earlier work' };
+  expect(one).toMatchObject({ base: { status: FAILED, prLink: null }, after });
+  // The last one counts, also for what it leaves out.
+  recordPoll(one, { id: 'job-1' }, START + 2000, START + 2300);
+  expect(one.base).toEqual({});
+});
 
-  it('counts as the base only if it was made just before the message', () => {
-    const one = newJob('job-1');
-    recordPoll(one, record({ status: FAILED }), START - 60_000, START - 60_000);
-    update(one, { base: {} });
-    markSent(one, START);
-    expect(poll(one, '2 completed')).toBe('no');
-    expect(poll(one, '62 completed')).toBe('unconfirmed');
-  });
+it('a poll counts as the base only if it was made just before the message', () => {
+  const one = newJob('job-1');
+  recordPoll(one, record({ status: FAILED }), START - 60_000, START - 60_000);
+  update(one, { base: {} });
+  markSent(one, START);
+  expect(poll(one, '2 completed')).toBe('no');
+  expect(poll(one, '62 completed')).toBe('unconfirmed');
+});
 
-  it('keeps what a response leaves out, and takes over null', () => {
-    const one = newJob('job-1');
-    const known = (some: Partial<JobRecord>) => recordResponse(one, { id: 'job-1', ...some });
-    known({ linkProblem: 'no' });
-    known({ status: COMPLETED, prLink: PULL });
-    known({ status: ACTIVE });
-    expect(one.record).toEqual({ ...record({ status: ACTIVE, prLink: PULL }), linkProblem: 'no' });
-    // While the agent works, the API names none.
-    known({ status: ACTIVE, prLink: null });
-    expect(one.record?.prLink).toBe(PULL);
-    known({ status: COMPLETED, prLink: null });
-    expect(one.record?.prLink).toBeNull();
-    known({ status: COMPLETED, prLink: PULL });
-    // Of a replica that is behind.
-    known({ status: COMPLETED, prLink: null });
-    expect(one.record?.prLink).toBe(PULL);
-    // What cannot be read is left out, too.
-    const other = newJob('job-1');
-    recordResponse(other, record({ prLink: null, prNumber: null }));
-    recordResponse(other, record());
-    expect(other.record).toEqual(record({ prLink: undefined, prNumber: undefined }));
-    // The response to the message is no poll.
-    expect([one.base, one.after.seenAt]).toEqual([undefined, undefined]);
-  });
+it('a job keeps what a response leaves out, and takes over null', () => {
+  const one = newJob('job-1');
+  const known = (some: Partial<JobRecord>) => recordResponse(one, { id: 'job-1', ...some });
+  known({ linkProblem: 'no' });
+  known({ status: COMPLETED, prLink: PULL });
+  known({ status: ACTIVE });
+  expect(one.record).toEqual({ ...record({ status: ACTIVE, prLink: PULL }), linkProblem: 'no' });
+  // While the agent works, the API names none.
+  known({ status: ACTIVE, prLink: null });
+  expect(one.record?.prLink).toBe(PULL);
+  known({ status: COMPLETED, prLink: null });
+  expect(one.record?.prLink).toBeNull();
+  known({ status: COMPLETED, prLink: PULL });
+  // Of a replica that is behind.
+  known({ status: COMPLETED, prLink: null });
+  expect(one.record?.prLink).toBe(PULL);
+  // What cannot be read is left out, too.
+  const other = newJob('job-1');
+  recordResponse(other, record({ prLink: null, prNumber: null }));
+  recordResponse(other, record());
+  expect(other.record).toEqual(record({ prLink: undefined, prNumber: undefined }));
+  // The response to the message is no poll.
+  expect([one.base, one.after.seenAt]).toEqual([undefined, undefined]);
+});
 
-  it('after the message without a status changes nothing of what is known of its work', () => {
-    const one = sentTo(record());
-    recordPoll(one, record({ status: ACTIVE }), START + 1000, START + 1000);
-    const { after, base } = one;
-    recordPoll(one, { id: 'job-1', prLink: PULL }, START + 2000, START + 2000);
-    expect(one).toMatchObject({ after, base, record: { prLink: PULL } });
-  });
+it('a poll after the message without a status changes nothing of what is known of its work', () => {
+  const one = sentTo(record());
+  recordPoll(one, record({ status: ACTIVE }), START + 1000, START + 1000);
+  const { after, base } = one;
+  recordPoll(one, { id: 'job-1', prLink: PULL }, START + 2000, START + 2000);
+  expect(one).toMatchObject({ after, base, record: { prLink: PULL } });
 });

@@ -165,32 +165,33 @@ describe('a limit', () => {
   });
 });
 
-describe('an event about a commit', () => {
-  const message = { ...NOTE, run: '9', commit: 'c1' };
-  const NEWER = stop('newer-commits');
-  const about = (delivery: Delivery, parts: Partial<CommentRecord> = {}): LedgerEntry =>
-    entry('2', delivery, { commit: 'c1', ...parts });
+const message = { ...NOTE, run: '9', commit: 'c1' };
+const NEWER = stop('newer-commits');
+const about = (delivery: Delivery, parts: Partial<CommentRecord> = {}): LedgerEntry =>
+  entry('2', delivery, { commit: 'c1', ...parts });
 
-  it.each<[string, LedgerEntry, boolean]>([
-    ['sent', about('sent'), true],
-    ['not sent', about('not-sent'), false],
-    ['another commit', about('sent', { commit: 'c2' }), false],
-    ['this run', about('sent', { run: '9' }), false],
-    ['another job', about('sent', ofJob('job-2', 'sent')), false],
-    ['another step', about('sent', OTHER_STEP), false],
-  ])('gets one message: %s', (_, other, isStopped) => {
-    // A command in between changes nothing.
-    const entries = [entry('3'), other, entry('7', 'sent', { command: 'comment:7' })];
-    const why = stop('commit-taken', { url: other.url });
-    expect(ask(entries, { message })).toMatchObject(isStopped ? { why } : { kind: 'send' });
-  });
-
-  it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
-    ['a message about it', [about('sent')], { outdated: NEWER }, 'taken this commit'],
-    ['then newer commits', [entry('2')], { outdated: NEWER }, 'has newer commits'],
-    ['then the limit', [entry('2')], {}, 'since the last command'],
-    ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
-  ])('is stopped by the first of what counts: %s', (_, entries, parts, said) => {
-    expect(saidBy(ask(entries, { message, limit: { most: 1 }, ...parts }))).toContain(said);
-  });
+it.each<[string, LedgerEntry, boolean]>([
+  ['sent', about('sent'), true],
+  ['not sent', about('not-sent'), false],
+  ['another commit', about('sent', { commit: 'c2' }), false],
+  ['this run', about('sent', { run: '9' }), false],
+  ['another job', about('sent', ofJob('job-2', 'sent')), false],
+  ['another step', about('sent', OTHER_STEP), false],
+])('an event about a commit gets one message: %s', (_, other, isStopped) => {
+  // A command in between changes nothing.
+  const entries = [entry('3'), other, entry('7', 'sent', { command: 'comment:7' })];
+  const why = stop('commit-taken', { url: other.url });
+  expect(ask(entries, { message })).toMatchObject(isStopped ? { why } : { kind: 'send' });
 });
+
+it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
+  ['a message about it', [about('sent')], { outdated: NEWER }, 'taken this commit'],
+  ['then newer commits', [entry('2')], { outdated: NEWER }, 'has newer commits'],
+  ['then the limit', [entry('2')], {}, 'since the last command'],
+  ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
+])(
+  'an event about a commit is stopped by the first of what counts: %s',
+  (_, entries, parts, said) => {
+    expect(saidBy(ask(entries, { message, limit: { most: 1 }, ...parts }))).toContain(said);
+  },
+);

@@ -108,14 +108,11 @@ async function create(behaviour: Behaviour) {
   return sent;
 }
 
-it.each([201, 200])(
-  'the creation of a job is known by the ID in a response with %i',
-  async (status) => {
-    const record = { id: 'new-1', status: 'active' };
-    const delivered = { kind: 'delivered', record, warning: '' };
-    expect(await create(answer(whole(status, record)))).toEqual(delivered);
-  },
-);
+it.each([201, 200])('the ID in a response with %i names the created job', async (status) => {
+  const record = { id: 'new-1', status: 'active' };
+  const delivered = { kind: 'delivered', record, warning: '' };
+  expect(await create(answer(whole(status, record)))).toEqual(delivered);
+});
 
 it.each<[string, Behaviour, string]>([
   ['no body', answer(whole(201, '')), '201 to the creation, but returned an empty body.'],

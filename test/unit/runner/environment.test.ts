@@ -58,10 +58,7 @@ it.each([
   ...['http://bob:48151/x@p', 'http:/p:1', 'http://p:0', 'p:1, q:1', '{{ p }}', 'file:///p'],
 ])('readNetworkSettings refuses %j without quoting it', (proxy) => {
   const problem = expect.stringMatching('^HTTPS_PROXY must be the URL of an http or https proxy');
-  expect(readNetworkSettings({ HTTPS_PROXY: proxy }, https)).toEqual({
-    kind: 'problem',
-    problem,
-  });
+  expect(readNetworkSettings({ HTTPS_PROXY: proxy }, https)).toEqual({ kind: 'problem', problem });
 });
 
 it.each<[readonly string[], string, string]>([

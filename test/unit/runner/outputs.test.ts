@@ -16,9 +16,7 @@ function outputsOf(...all: readonly Ended[]) {
 
 it('toOutputs returns the worst job, and all links and IDs, one per line', () => {
   const failed = { record: record({ status: 'failed' }) };
-  const link = (n: number) => ({
-    record: record({ prLink: `https://github.com/o/r/pull/${n}` }),
-  });
+  const link = (n: number) => ({ record: record({ prLink: `https://github.com/o/r/pull/${n}` }) });
   const all = [
     endOf('a', { confirmed: true }, link(1)),
     endOf('b', { result: 'failed', confirmed: false, explanation: 'It failed.' }, failed),

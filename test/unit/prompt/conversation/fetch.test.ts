@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { systemClock } from '../../../../src/clock.ts';
 import { GitHub as Client } from '../../../../src/github/client.ts';
 import { fetchConversation } from '../../../../src/prompt/conversation/fetch.ts';
@@ -184,191 +184,183 @@ const LEFT = {
   bot: '1 comment by “renovate[bot]” (“allowed-bots”)',
 } as const;
 
-describe('comments', () => {
-  const bots = { allowedBots: [RENOVATE.login, 'renovate'] };
-  const byBot = { author: RENOVATE.login };
+const bots = { allowedBots: [RENOVATE.login, 'renovate'] };
+const byBot = { author: RENOVATE.login };
 
-  it.each<[string, Partial<InlineOptions>, string, string, Given?]>([
-    ['a stranger', { author: 'mallory' }, '', LEFT.people],
-    ['nobody', { author: 'nobody' }, '', LEFT.people],
-    ['a deleted account', { author: null }, '', LEFT.deleted],
-    ['a bot', byBot, '', LEFT.bot],
-    ['a person with the name of an allowed bot', { author: 'renovate' }, '', LEFT.people, bots],
-    ['an allowed bot', byBot, 'text 1', '', bots],
-    ['the one who asks, as a draft', { isDraft: true, author: 'alice' }, '', ''],
-    ['bob, hidden', { isMinimized: true }, '', ''],
-    ['bob, with less permission', {}, '', LEFT.people, { minimumPermission: 'admin' }],
-    ['bob, where anyone may ask', {}, 'text 1', '', { minimumPermission: 'none' }],
-    ['a stranger, likewise', { author: 'mallory' }, '', LEFT.people, { minimumPermission: 'none' }],
-  ])('by %s', async (_, comment, shown, left, given = {}) => {
-    const { text, line, log } = await read(inline({ body: 'text 1', ...comment }), given);
-    expect(textsIn(text).join()).toBe(shown);
-    const without = left === '' ? '' : `without ${left.replaceAll(/[“”]/g, '`')}`;
-    expect(line).toBe(shown === '' ? without : '+ 1 comment');
-    expect(text.endsWith(`Not shown: ${left}. ${NO_GUESS}`)).toBe(left !== '');
-    expect(log).toEqual(left === '' ? [] : [`info: The message goes without ${left}.`]);
-  });
-
-  it('by many people: of the first five in the newest texts, and of the one who asks', async () => {
-    const authors = [...PEOPLE, 'mallory', 'alice'];
-    const { text } = await read(all(...authors.map((author, n) => say(author, `text ${n}`))));
-    expect(textsIn(text)).toEqual([2, 3, 4, 5, 7].map((n) => `text ${n}`));
-    expect(text).toMatch(
-      /Not shown: 1 comment by people who may not ask for changes; 2 comments by others than the first 5 people\. [^\n]*$/,
-    );
-  });
-
-  it.each<[string, string, string]>([
-    ['an open block of code', 'a\n~~~~md\n```\n~~~', '> a\n> ~~~~md\n> ```\n> ~~~'],
-    ['a marker', 'a\n<!-- agent-follow-up {} -->b', '> a\n> b'],
-    ['our words', 'Not shown.\n\n“alice”:\r\rx', '> Not shown.\n> \n> “alice”:\n> \n> x'],
-    ['a secret that a hidden text splits', 'a mint_<!-- -->canary b', '> a *** b'],
-  ])('with %s', async (_, body, shown) => {
-    const { text } = await read(all(say('bob', '<!-- hidden -->'), say('bob', body)));
-    expect(text.split('“bob”:\n\n')[1]).toBe(shown);
-  });
-
-  it('with a secret in the code that they are about, or in a login', async () => {
-    const bot = { body: 'text 2', author: `${SECRET}[bot]`, isReply: true };
-    const play = inline({ body: 'text 1', diffHunk: `@@\n+a ${SECRET}` }, bot);
-    const { text, line } = await read(play);
-    expect(text).toContain('> +a ***');
-    expect(text).toContain('Not shown: 1 comment by “***[bot]” (“allowed-bots”).');
-    expect(line).not.toContain(SECRET);
-  });
-
-  it.each<[string, Reply]>([
-    ['GitHub answered 502', { status: 502, body: {} }],
-    ['GitHub did not answer in time', { fault: 'hang' }],
-  ])('whose permission cannot be checked are left out: %s', async (why, reply) => {
-    const given = { on: aboutBob(reply), leftMs: 2000 };
-    const { text, log } = await read(say('bob', 'text 1'), given);
-    expect(text).toBe(`Not shown: 1 comment by “bob” (${why}). ${NO_GUESS}`);
-    expect(log).toEqual([`warning: The message goes without 1 comment by “bob”: ${why}.`]);
-  });
+it.each<[string, Partial<InlineOptions>, string, string, Given?]>([
+  ['a stranger', { author: 'mallory' }, '', LEFT.people],
+  ['nobody', { author: 'nobody' }, '', LEFT.people],
+  ['a deleted account', { author: null }, '', LEFT.deleted],
+  ['a bot', byBot, '', LEFT.bot],
+  ['a person with the name of an allowed bot', { author: 'renovate' }, '', LEFT.people, bots],
+  ['an allowed bot', byBot, 'text 1', '', bots],
+  ['the one who asks, as a draft', { isDraft: true, author: 'alice' }, '', ''],
+  ['bob, hidden', { isMinimized: true }, '', ''],
+  ['bob, with less permission', {}, '', LEFT.people, { minimumPermission: 'admin' }],
+  ['bob, where anyone may ask', {}, 'text 1', '', { minimumPermission: 'none' }],
+  ['a stranger, likewise', { author: 'mallory' }, '', LEFT.people, { minimumPermission: 'none' }],
+])('comments by %s', async (_, comment, shown, left, given = {}) => {
+  const { text, line, log } = await read(inline({ body: 'text 1', ...comment }), given);
+  expect(textsIn(text).join()).toBe(shown);
+  const without = left === '' ? '' : `without ${left.replaceAll(/[“”]/g, '`')}`;
+  expect(line).toBe(shown === '' ? without : '+ 1 comment');
+  expect(text.endsWith(`Not shown: ${left}. ${NO_GUESS}`)).toBe(left !== '');
+  expect(log).toEqual(left === '' ? [] : [`info: The message goes without ${left}.`]);
 });
 
-describe('since the last request', () => {
-  /** Each thing that is played comes a minute after the one before. */
-  const since: Given = { about: { since: START + 30_000 } };
-  it('what was published since is apart from open threads from before', async () => {
-    const old = { body: `text 2 ${SECRET}`, path: 'old.md' };
-    const { text, line } = await read(
-      all(all(say('bob', 'text 1'), inline(old), submit('bob', 'text 3'))),
-      // What was said in the same second was read then.
-      { about: { since: START + 60_000 } },
-    );
-    expect(text).toMatch(
-      /> text 3\n\nIn open threads from before:\n\nAn open thread on the file “old.md”, line 1:.*> text 2 \*{3}$/s,
-    );
-    expect(line).toBe('+ 1 comment · + 1 comment in open threads');
-  });
-
-  it('a thread with a comment since is whole, and told once', async () => {
-    const play: Play = (page, later) => {
-      inline({ body: 'text 1' })(page, later);
-      later();
-      later();
-      inline(reply('text 2'))(page, later);
-    };
-    expect(textsIn((await read(play, since)).text)).toEqual(['text 1', 'text 2']);
-  });
-
-  it('what was sent before is not told again', async () => {
-    const about = { sent: new Set(['comment:3000000001']) };
-    const { text } = await read(all(say('bob', 'text 0'), say('bob', 'text 1')), { about });
-    expect(textsIn(text)).toEqual(['text 1']);
-  });
-
-  it.each([
-    ['newer', 0, true],
-    ['not newer', START, false],
-  ])('older pages are named if the oldest that was read is %s', async (_, since, isNamed) => {
-    const comments = Array.from({ length: 31 }, (_, n) => say('alice', `text ${n}`));
-    const { line } = await read(all(...comments), { about: { since: since && since + 90_000 } });
-    expect(line.includes('without all comments before the newest 30')).toBe(isNamed);
-  });
-
-  it('older threads are named, because each may have a new comment', async () => {
-    const threads = Array.from({ length: 101 }, () => ({ body: 'Old.', isResolved: true }));
-    const { line } = await read(inline(...threads), { about: { since: START + 1000 } });
-    expect(line).toBe(`without all threads before the newest 100: see ${PAGE}`);
-  });
+it('comments by many people: of the first five in the newest texts, and of who asks', async () => {
+  const authors = [...PEOPLE, 'mallory', 'alice'];
+  const { text } = await read(all(...authors.map((author, n) => say(author, `text ${n}`))));
+  expect(textsIn(text)).toEqual([2, 3, 4, 5, 7].map((n) => `text ${n}`));
+  expect(text).toMatch(
+    /Not shown: 1 comment by people who may not ask for changes; 2 comments by others than the first 5 people\. [^\n]*$/,
+  );
 });
 
-describe('there is room for 8,000 characters:', () => {
-  const long = (n: number, length: number): string => `text ${n}\n${'x'.repeat(length)}`;
-
-  it('the newest ones win', async () => {
-    const said = Array.from({ length: 29 }, (_, n) => say('bob', long(n, n === 0 ? 1 : 1800)));
-    const { text, line } = await read(all(...said));
-    expect(textsIn(text)).toEqual(['text 25', 'text 26', 'text 27', 'text 28']);
-    const why = `there is no room; see ${PAGE}`;
-    expect(text).toContain(`\n\nNot shown: 25 older comments (${why}). ${NO_GUESS}`);
-    expect(line).toBe(`+ 4 comments · without 25 older comments: ${why}`);
-  });
-
-  it('of a longer comment, its beginning', async () => {
-    const body = `text 1\n${'\n'.repeat(9000)}x${'\u{1f600}'.repeat(9000)}`;
-    const diffHunk = `@@\n${'x'.repeat(5000)}\n${'+y\n'.repeat(20)}`;
-    const { text, line } = await read(inline({ body, diffHunk }));
-    expect(textsIn(text)).toEqual(['text 1']);
-    expect(line).toContain('+ 1 comment · without the end of 1 long comment: there is no room');
-    expect(text.length).toBeLessThan(8000);
-  });
+it.each<[string, string, string]>([
+  ['an open block of code', 'a\n~~~~md\n```\n~~~', '> a\n> ~~~~md\n> ```\n> ~~~'],
+  ['a marker', 'a\n<!-- agent-follow-up {} -->b', '> a\n> b'],
+  ['our words', 'Not shown.\n\n“alice”:\r\rx', '> Not shown.\n> \n> “alice”:\n> \n> x'],
+  ['a secret that a hidden text splits', 'a mint_<!-- -->canary b', '> a *** b'],
+])('comments with %s', async (_, body, shown) => {
+  const { text } = await read(all(say('bob', '<!-- hidden -->'), say('bob', body)));
+  expect(text.split('“bob”:\n\n')[1]).toBe(shown);
 });
 
-describe('a command that is a reply', () => {
-  const FIRST = 1_000_000_002;
-  const comments = (first: Partial<InlineOptions> = {}): Play =>
-    inline(
-      { body: 'text 1', isResolved: true },
-      { body: 'text 2', isResolved: true, ...first },
-      reply('text 3', { author: 'alice' }),
-      reply('text 4', { author: 'mallory' }),
-      reply('/agent go', { id: ASKED_ID, author: 'alice' }),
-    );
-  const CHANGES_GO = 'Your changes go to your own pull request.';
-  const elsewhere = { about: { isOwn: false, since: START + 1 }, replyTo: FIRST };
+it('comments with a secret in the code that they are about, or in a login', async () => {
+  const bot = { body: 'text 2', author: `${SECRET}[bot]`, isReply: true };
+  const play = inline({ body: 'text 1', diffHunk: `@@\n+a ${SECRET}` }, bot);
+  const { text, line } = await read(play);
+  expect(text).toContain('> +a ***');
+  expect(text).toContain('Not shown: 1 comment by “***[bot]” (“allowed-bots”).');
+  expect(line).not.toContain(SECRET);
+});
 
-  it('has the other comments of its thread, wherever it is', async () => {
-    const { text, line, calls } = await read(comments(), elsewhere);
-    expect(text).toBe(
-      `The other comments of this thread:\n\n“bob”:\n\n> text 2\n\n“alice”:\n\n> text 3\n\n${CHANGES_GO}\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
-    );
-    expect(line).toBe(`+ 2 comments of the thread · without ${LEFT.people}`);
-    expect(calls.toSorted()).toEqual(['GET actions/runs', CHECKS, 'bob', 'mallory', 'said']);
-  });
+it.each<[string, Reply]>([
+  ['GitHub answered 502', { status: 502, body: {} }],
+  ['GitHub did not answer in time', { fault: 'hang' }],
+])('comments whose permission cannot be checked are left out: %s', async (why, reply) => {
+  const given = { on: aboutBob(reply), leftMs: 2000 };
+  const { text, log } = await read(say('bob', 'text 1'), given);
+  expect(text).toBe(`Not shown: 1 comment by “bob” (${why}). ${NO_GUESS}`);
+  expect(log).toEqual([`warning: The message goes without 1 comment by “bob”: ${why}.`]);
+});
 
-  it('has its thread also if the beginning was deleted', async () => {
-    const { text } = await read(comments(), { ...elsewhere, replyTo: 5 });
-    expect(textsIn(text)).toEqual(['text 2', 'text 3']);
-  });
+/** Each thing that is played comes a minute after the one before. */
+const since: Given = { about: { since: START + 30_000 } };
+it('what was published since the last request is apart from open threads from before', async () => {
+  const old = { body: `text 2 ${SECRET}`, path: 'old.md' };
+  const { text, line } = await read(
+    all(all(say('bob', 'text 1'), inline(old), submit('bob', 'text 3'))),
+    // What was said in the same second was read then.
+    { about: { since: START + 60_000 } },
+  );
+  expect(text).toMatch(
+    /> text 3\n\nIn open threads from before:\n\nAn open thread on the file “old.md”, line 1:.*> text 2 \*{3}$/s,
+  );
+  expect(line).toBe('+ 1 comment · + 1 comment in open threads');
+});
 
-  it('goes without a thread that is not among the newest hundred', async () => {
-    const others = Array.from({ length: 100 }, () => ({ body: 'Old.', isResolved: true }));
-    const play = inline({ body: 'text 1' }, ...others);
-    const { text, line, log } = await read(play, { ...elsewhere, replyTo: 1_000_000_001 });
-    const why = 'it is not among the newest';
-    expect(text).toContain(`the thread of the comment (${why})`);
-    expect(line).toContain(`without the thread of the comment: ${why}`);
-    expect(log).toContain(`info: The message goes without the thread of the comment: ${why}.`);
-  });
+it('a thread with a comment since the last request is whole, and told once', async () => {
+  const play: Play = (page, later) => {
+    inline({ body: 'text 1' })(page, later);
+    later();
+    later();
+    inline(reply('text 2'))(page, later);
+  };
+  expect(textsIn((await read(play, since)).text)).toEqual(['text 1', 'text 2']);
+});
 
-  const lacks = 'the workflow job, or the App of its token, lacks “pull-requests: read”';
-  const tooMuch = 'the answer has more than 16 MiB';
-  it.each<[string, Given, string]>([
-    ['if GitHub fails', { on: () => ({ status: 502, body: {} }) }, 'GitHub answered 502'],
-    ['without a permission', { forbids: () => true }, lacks],
-    ['if too much was said', { on: () => ({ body: Buffer.alloc(17 * 1024 ** 2) }) }, tooMuch],
-  ])('is sent %s, which all three say', async (_, given, why) => {
-    const { text, line, log } = await read(comments(), { ...elsewhere, ...given });
-    expect(text).toBe(
-      `${CHANGES_GO}\n\nNot shown: the thread of the comment (${why}); what people have said on #7 (${why}). ${NO_GUESS}`,
-    );
-    expect(line).toContain(`without the thread of the comment: ${why.replaceAll(/[“”]/g, '`')}`);
-    expect(log).toContain(`warning: The message goes without the thread of the comment: ${why}.`);
-  });
+it('what was sent before is not told again', async () => {
+  const about = { sent: new Set(['comment:3000000001']) };
+  const { text } = await read(all(say('bob', 'text 0'), say('bob', 'text 1')), { about });
+  expect(textsIn(text)).toEqual(['text 1']);
+});
+
+it.each([
+  ['newer', 0, true],
+  ['not newer', START, false],
+])('older pages are named if the oldest that was read is %s', async (_, since, isNamed) => {
+  const comments = Array.from({ length: 31 }, (_, n) => say('alice', `text ${n}`));
+  const { line } = await read(all(...comments), { about: { since: since && since + 90_000 } });
+  expect(line.includes('without all comments before the newest 30')).toBe(isNamed);
+});
+
+it('older threads are named, because each may have a new comment', async () => {
+  const threads = Array.from({ length: 101 }, () => ({ body: 'Old.', isResolved: true }));
+  const { line } = await read(inline(...threads), { about: { since: START + 1000 } });
+  expect(line).toBe(`without all threads before the newest 100: see ${PAGE}`);
+});
+
+const long = (n: number, length: number): string => `text ${n}\n${'x'.repeat(length)}`;
+
+it('there is room for 8,000 characters: the newest ones win', async () => {
+  const said = Array.from({ length: 29 }, (_, n) => say('bob', long(n, n === 0 ? 1 : 1800)));
+  const { text, line } = await read(all(...said));
+  expect(textsIn(text)).toEqual(['text 25', 'text 26', 'text 27', 'text 28']);
+  const why = `there is no room; see ${PAGE}`;
+  expect(text).toContain(`\n\nNot shown: 25 older comments (${why}). ${NO_GUESS}`);
+  expect(line).toBe(`+ 4 comments · without 25 older comments: ${why}`);
+});
+
+it('there is room for 8,000 characters: of a longer comment, its beginning', async () => {
+  const body = `text 1\n${'\n'.repeat(9000)}x${'\u{1f600}'.repeat(9000)}`;
+  const diffHunk = `@@\n${'x'.repeat(5000)}\n${'+y\n'.repeat(20)}`;
+  const { text, line } = await read(inline({ body, diffHunk }));
+  expect(textsIn(text)).toEqual(['text 1']);
+  expect(line).toContain('+ 1 comment · without the end of 1 long comment: there is no room');
+  expect(text.length).toBeLessThan(8000);
+});
+
+const FIRST = 1_000_000_002;
+const comments = (first: Partial<InlineOptions> = {}): Play =>
+  inline(
+    { body: 'text 1', isResolved: true },
+    { body: 'text 2', isResolved: true, ...first },
+    reply('text 3', { author: 'alice' }),
+    reply('text 4', { author: 'mallory' }),
+    reply('/agent go', { id: ASKED_ID, author: 'alice' }),
+  );
+const CHANGES_GO = 'Your changes go to your own pull request.';
+const elsewhere = { about: { isOwn: false, since: START + 1 }, replyTo: FIRST };
+
+it('a reply has the other comments of its thread, wherever it is', async () => {
+  const { text, line, calls } = await read(comments(), elsewhere);
+  expect(text).toBe(
+    `The other comments of this thread:\n\n“bob”:\n\n> text 2\n\n“alice”:\n\n> text 3\n\n${CHANGES_GO}\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
+  );
+  expect(line).toBe(`+ 2 comments of the thread · without ${LEFT.people}`);
+  expect(calls.toSorted()).toEqual(['GET actions/runs', CHECKS, 'bob', 'mallory', 'said']);
+});
+
+it('a reply has its thread also if the beginning was deleted', async () => {
+  const { text } = await read(comments(), { ...elsewhere, replyTo: 5 });
+  expect(textsIn(text)).toEqual(['text 2', 'text 3']);
+});
+
+it('a reply goes without a thread that is not among the newest hundred', async () => {
+  const others = Array.from({ length: 100 }, () => ({ body: 'Old.', isResolved: true }));
+  const play = inline({ body: 'text 1' }, ...others);
+  const { text, line, log } = await read(play, { ...elsewhere, replyTo: 1_000_000_001 });
+  const why = 'it is not among the newest';
+  expect(text).toContain(`the thread of the comment (${why})`);
+  expect(line).toContain(`without the thread of the comment: ${why}`);
+  expect(log).toContain(`info: The message goes without the thread of the comment: ${why}.`);
+});
+
+const lacks = 'the workflow job, or the App of its token, lacks “pull-requests: read”';
+const tooMuch = 'the answer has more than 16 MiB';
+it.each<[string, Given, string]>([
+  ['if GitHub fails', { on: () => ({ status: 502, body: {} }) }, 'GitHub answered 502'],
+  ['without a permission', { forbids: () => true }, lacks],
+  ['if too much was said', { on: () => ({ body: Buffer.alloc(17 * 1024 ** 2) }) }, tooMuch],
+])('a reply is sent %s, which all three say', async (_, given, why) => {
+  const { text, line, log } = await read(comments(), { ...elsewhere, ...given });
+  expect(text).toBe(
+    `${CHANGES_GO}\n\nNot shown: the thread of the comment (${why}); what people have said on #7 (${why}). ${NO_GUESS}`,
+  );
+  expect(line).toContain(`without the thread of the comment: ${why.replaceAll(/[“”]/g, '`')}`);
+  expect(log).toContain(`warning: The message goes without the thread of the comment: ${why}.`);
 });
 
 /** A generator of numbers below a limit, the same in each run (Numerical Recipes). */
@@ -427,56 +419,54 @@ it.each(Array.from({ length: 8 }, (_, seed) => [seed]))(
   },
 );
 
-describe('on an issue', () => {
-  const issue = { isOwn: false, isPull: false, isNew: true, number: 8 };
-  const issues = [{ number: 8 }];
-  const given = (login: string, body: string): Given => {
-    const type = login.endsWith(']') ? 'Bot' : 'User';
-    const author = login === '' ? null : { login, id: COLLABORATORS[login]?.id ?? 9, type };
-    const topic = { title: `Broken “links” ${SECRET}`, body, author };
-    const source = { ...commentOf(eventOf({ about: issue })), topic };
-    return { issues, about: { ...issue, source } };
-  };
-  const said: Play = (page) => {
-    page.addComment(8, 'bob', 'text 1');
-    page.addComment(8, 'mallory', 'text 2');
-  };
+const issue = { isOwn: false, isPull: false, isNew: true, number: 8 };
+const issues = [{ number: 8 }];
+const given = (login: string, body: string): Given => {
+  const type = login.endsWith(']') ? 'Bot' : 'User';
+  const author = login === '' ? null : { login, id: COLLABORATORS[login]?.id ?? 9, type };
+  const topic = { title: `Broken “links” ${SECRET}`, body, author };
+  const source = { ...commentOf(eventOf({ about: issue })), topic };
+  return { issues, about: { ...issue, source } };
+};
+const said: Play = (page) => {
+  page.addComment(8, 'bob', 'text 1');
+  page.addComment(8, 'mallory', 'text 2');
+};
 
-  const STRANGER = '“mallory”, who may not ask you for changes';
-  it.each([
-    ['bob', '“bob”'],
-    ['mallory', STRANGER],
-    ['', 'a deleted account, who may not ask you for changes'],
-  ])('its text by %s is there, and what was said', async (author, by) => {
-    const { text, line } = await read(said, given(author, 'See\r\na.md<!-- hidden -->'));
-    const quoted = `The issue, by ${by}:\n\n> Broken “links” ***\n> \n> See\n> a.md`;
-    const others = `What was said on ${ISSUE}, the oldest first:\n\n“bob”:\n\n> text 1`;
-    expect(text).toBe(`${quoted}\n\n${others}\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`);
-    expect(line).toBe(`+ text of the issue · + 1 comment · without ${LEFT.people}`);
-  });
+const STRANGER = '“mallory”, who may not ask you for changes';
+it.each([
+  ['bob', '“bob”'],
+  ['mallory', STRANGER],
+  ['', 'a deleted account, who may not ask you for changes'],
+])('the text of an issue by %s is there, and what was said', async (author, by) => {
+  const { text, line } = await read(said, given(author, 'See\r\na.md<!-- hidden -->'));
+  const quoted = `The issue, by ${by}:\n\n> Broken “links” ***\n> \n> See\n> a.md`;
+  const others = `What was said on ${ISSUE}, the oldest first:\n\n“bob”:\n\n> text 1`;
+  expect(text).toBe(`${quoted}\n\n${others}\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`);
+  expect(line).toBe(`+ text of the issue · + 1 comment · without ${LEFT.people}`);
+});
 
-  it('its author may be a bot that the workflow names', async () => {
-    const allowedBots = [RENOVATE.login];
-    const { text } = await read(() => {}, { ...given(RENOVATE.login, 'See a.md'), allowedBots });
-    expect(text).toMatch(/^The issue, by “renovate\[bot\]”, which is a program:\n\n> Broken/);
-  });
+it('the author of an issue may be a bot that the workflow names', async () => {
+  const allowedBots = [RENOVATE.login];
+  const { text } = await read(() => {}, { ...given(RENOVATE.login, 'See a.md'), allowedBots });
+  expect(text).toMatch(/^The issue, by “renovate\[bot\]”, which is a program:\n\n> Broken/);
+});
 
-  it('its author may be somebody whose permission is not known', async () => {
-    const on = aboutBob({ status: 502, body: {} });
-    const { text, line, log } = await read(() => {}, { ...given('bob', 'See a.md'), on });
-    expect(text).toMatch(/^The issue, by “bob”, whose permission is not known \(GitHub answered/);
-    const what = 'the permission of “bob”, who wrote the issue: GitHub answered 502';
-    expect(line).toBe(`+ text of the issue · without ${what.replaceAll(/[“”]/g, '`')}`);
-    expect(log).toEqual([`warning: The message goes without ${what}.`]);
-  });
+it('the author of an issue may be somebody whose permission is not known', async () => {
+  const on = aboutBob({ status: 502, body: {} });
+  const { text, line, log } = await read(() => {}, { ...given('bob', 'See a.md'), on });
+  expect(text).toMatch(/^The issue, by “bob”, whose permission is not known \(GitHub answered/);
+  const what = 'the permission of “bob”, who wrote the issue: GitHub answered 502';
+  expect(line).toBe(`+ text of the issue · without ${what.replaceAll(/[“”]/g, '`')}`);
+  expect(log).toEqual([`warning: The message goes without ${what}.`]);
+});
 
-  it.each([
-    ['without a text', 'bob', '', '“bob”, without a text', ''],
-    ['a picture', 'mallory', '<img src="https://a.b/1">', STRANGER, '\n> \n> [image]'],
-  ])('it can be %s', async (_, author, body, by, shown) => {
-    const { text } = await read(() => {}, given(author, body));
-    expect(text).toBe(`The issue, by ${by}:\n\n> Broken “links” ***${shown}`);
-  });
+it.each([
+  ['without a text', 'bob', '', '“bob”, without a text', ''],
+  ['a picture', 'mallory', '<img src="https://a.b/1">', STRANGER, '\n> \n> [image]'],
+])('an issue can be %s', async (_, author, body, by, shown) => {
+  const { text } = await read(() => {}, given(author, body));
+  expect(text).toBe(`The issue, by ${by}:\n\n> Broken “links” ***${shown}`);
 });
 
 it('a conflict is told, which prevents workflows', async () => {

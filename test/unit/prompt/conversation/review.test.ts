@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { CodeLocation, InlinePost } from '../../../../src/github/conversation.ts';
 import { formatCode, formatInline } from '../../../../src/prompt/conversation/review.ts';
 import { told } from '../../told.ts';
@@ -44,40 +44,38 @@ it.each([
   expect(text.split(':\n\n')[1]).toBe(expected.replace(/^/gm, '> '));
 });
 
-describe('formatInline', () => {
-  const inline = (body: string, place: Partial<CodeLocation> = {}): InlinePost => ({
-    ...{ body, key: '', author: null, at: 0, state: '', review: '', isReply: false },
-    location: { ...CODE, ...place },
-  });
-  const SECRET = ', line 12:\n\n> ```diff\n> @@\n> +***\n> ```\n\ns3cret';
-  const SUGGESTED = '```suggestion\n  <!-- vale off -->\n```';
-  const URL = 'https://github.com/octo/agents/pull/7#pullrequestreview-1';
-  const quoted = (...posts: readonly InlinePost[]) => formatInline(posts, URL, redact).parts;
+const inline = (body: string, place: Partial<CodeLocation> = {}): InlinePost => ({
+  ...{ body, key: '', author: null, at: 0, state: '', review: '', isReply: false },
+  location: { ...CODE, ...place },
+});
+const SECRET = ', line 12:\n\n> ```diff\n> @@\n> +***\n> ```\n\ns3cret';
+const SUGGESTED = '```suggestion\n  <!-- vale off -->\n```';
+const URL = 'https://github.com/octo/agents/pull/7#pullrequestreview-1';
+const quoted = (...posts: readonly InlinePost[]) => formatInline(posts, URL, redact).parts;
 
-  it('cuts a long comment, so that the others have room, too', () => {
-    const parts = quoted(inline('B', { line: 13 }), inline('x'.repeat(64_000))) ?? [];
-    expect(parts.map((part) => part.length)).toEqual([30_000, expect.any(Number)]);
-    expect(parts[1]).toMatch(/^Comment 2 of 2, .*\n\nB$/s);
-  });
+it('formatInline cuts a long comment, so that the others have room, too', () => {
+  const parts = quoted(inline('B', { line: 13 }), inline('x'.repeat(64_000))) ?? [];
+  expect(parts.map((part) => part.length)).toEqual([30_000, expect.any(Number)]);
+  expect(parts[1]).toMatch(/^Comment 2 of 2, .*\n\nB$/s);
+});
 
-  it.each<[string, Partial<CodeLocation>, string, string]>([
-    ['older lines', { isOutdated: true }, 'a', `, line 12 of an older commit:\n\n${DIFF}\n\na`],
-    ['only hidden text', {}, '<!-- b -->', `, line 12:\n\n${DIFF}`],
-    ['no diff', { diffHunk: '' }, 'a', ', line 12:\n\na'],
-    ['a whole file', { line: null, diffHunk: '' }, 'a', ':\n\na'],
-    ['a secret, which stays only in the words', { diffHunk: '@@\n+s3cret' }, 's3cret', SECRET],
-    ['a suggestion', { diffHunk: '' }, `${SUGGESTED}\r`, `, line 12:\n\n${SUGGESTED}`],
-  ])('quotes %s', (_, place, body, expected) => {
-    const start = `Comment 1 of 1, on the file “${CODE.path}”`;
-    expect(quoted(inline(body, place))).toEqual([start + expected]);
-  });
+it.each<[string, Partial<CodeLocation>, string, string]>([
+  ['older lines', { isOutdated: true }, 'a', `, line 12 of an older commit:\n\n${DIFF}\n\na`],
+  ['only hidden text', {}, '<!-- b -->', `, line 12:\n\n${DIFF}`],
+  ['no diff', { diffHunk: '' }, 'a', ', line 12:\n\na'],
+  ['a whole file', { line: null, diffHunk: '' }, 'a', ':\n\na'],
+  ['a secret, which stays only in the words', { diffHunk: '@@\n+s3cret' }, 's3cret', SECRET],
+  ['a suggestion', { diffHunk: '' }, `${SUGGESTED}\r`, `, line 12:\n\n${SUGGESTED}`],
+])('formatInline quotes %s', (_, place, body, expected) => {
+  const start = `Comment 1 of 1, on the file “${CODE.path}”`;
+  expect(quoted(inline(body, place))).toEqual([start + expected]);
+});
 
-  it('has no room for more than two of nine long comments', () => {
-    const posts = Array.from({ length: 9 }, () => inline('a'.repeat(29_000)));
-    const { text, line } = told([formatInline(posts, URL, redact)]);
-    expect(text.match(/^Comment \d/gm)).toHaveLength(2);
-    const why = `there is no room; see ${URL}`;
-    expect(text).toContain(`\n\nNot shown: 7 comments (${why}). `);
-    expect(line).toBe(`+ 2 of 9 comments on 1 file · without 7 comments: ${why}`);
-  });
+it('formatInline has no room for more than two of nine long comments', () => {
+  const posts = Array.from({ length: 9 }, () => inline('a'.repeat(29_000)));
+  const { text, line } = told([formatInline(posts, URL, redact)]);
+  expect(text.match(/^Comment \d/gm)).toHaveLength(2);
+  const why = `there is no room; see ${URL}`;
+  expect(text).toContain(`\n\nNot shown: 7 comments (${why}). `);
+  expect(line).toBe(`+ 2 of 9 comments on 1 file · without 7 comments: ${why}`);
 });

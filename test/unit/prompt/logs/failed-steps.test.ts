@@ -43,11 +43,7 @@ it.each<[string, string, RegExp]>([
     step('lint', EXIT) + step('node', 'TypeError: x', 'Node.js v24.1.0') + step('ok') + CLEAN,
     /Run lint\n.*Run node\n.*TypeError: x\nNode\.js v24/s,
   ],
-  [
-    'all without errors',
-    SET_UP + step('a', '.##[error]') + CLEAN,
-    /^Prepare.*Run a\n.*orphans\n$/s,
-  ],
+  ['all without errors', SET_UP + step('a', '.##[error]') + CLEAN, /^Prep.*Run a\n.*orphans\n$/s],
   [
     'after one that may fail, and before what always runs, in one second',
     step('a', 'A', EXIT) + step('ok') + step('b', 'B', EXIT) + step('always', 'fine') + CLEAN,
