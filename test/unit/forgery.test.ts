@@ -86,28 +86,23 @@ const halves = Object.entries(FIELDS).map(([field, render], shift) => ({
   texts: FORGERIES.filter((_, index) => isLong || (index + shift) % 2 === 0),
 }));
 
-it.each(halves)(
-  'any text by others is shown only as code, in $field',
-  ({ field, render, texts }) => {
-    const isOwn = (href: string): boolean => href === ACTION_URL || OWN_LINK.test(href);
-    const harmless = rendered(render(HARMLESS));
-    expect(forgedIn(harmless, isOwn)).toEqual([]);
-    const found = findProblems((text) => {
-      const markdown = render(text);
-      const shown = rendered(markdown);
-      const read = parseRecord(
-        composeComment(NOTE, () => markdown),
-        NOTE.project,
-      );
-      const isSame = JSON.stringify(read) === JSON.stringify(NOTE);
-      // Words around a blank text are left out, and so is a bad link.
-      const isShown = field !== 'the pull request link' && code(text.trim()) !== '';
-      const isChanged = isShown && shapeOf(shown) !== shapeOf(harmless);
-      return [
-        ...[...forgedIn(shown, isOwn), ...shown.comments, ...(markdown.match(HIDDEN) ?? [])],
-        ...[...(isSame ? [] : [read]), ...(isChanged ? [shown.skeleton] : [])],
-      ];
-    }, texts);
-    expect(found).toEqual([]);
-  },
-);
+it.each(halves)('any text by others is only code, in $field', ({ field, render, texts }) => {
+  const isOwn = (href: string): boolean => href === ACTION_URL || OWN_LINK.test(href);
+  const harmless = rendered(render(HARMLESS));
+  expect(forgedIn(harmless, isOwn)).toEqual([]);
+  const found = findProblems((text) => {
+    const markdown = render(text);
+    const shown = rendered(markdown);
+    const body = composeComment(NOTE, () => markdown);
+    const read = parseRecord(body, NOTE.project);
+    const isSame = JSON.stringify(read) === JSON.stringify(NOTE);
+    // Words around a blank text are left out, and so is a bad link.
+    const isShown = field !== 'the pull request link' && code(text.trim()) !== '';
+    const isChanged = isShown && shapeOf(shown) !== shapeOf(harmless);
+    return [
+      ...[...forgedIn(shown, isOwn), ...shown.comments, ...(markdown.match(HIDDEN) ?? [])],
+      ...[...(isSame ? [] : [read]), ...(isChanged ? [shown.skeleton] : [])],
+    ];
+  }, texts);
+  expect(found).toEqual([]);
+});

@@ -128,7 +128,7 @@ const dead = new GitHubError(401, 'dead');
 it.each<[string, readonly unknown[], readonly number[], string, number?]>([
   ['an answer that was lost', [lost], [15_000], 'ok'],
   ['nine of them', Array(9).fill(bad), Array(8).fill(15_000), 'not up to date: bad.'],
-  ['a run without time', Array(2).fill(bad), [15_000], 'not up to date: bad.', 0],
+  ['a run without time', Array(3).fill(bad), [15_000, 15_000], 'not up to date: bad.', 0],
   ['a rate limit', [limited(7000)], [15_000], 'ok'],
   ['one without a time', [limited(), limited()], [60_000, 60_000], 'ok'],
   ['one of an hour', [limited(3_600_000)], [], 'date: slow. This is'],

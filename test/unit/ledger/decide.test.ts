@@ -110,12 +110,7 @@ it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
   ['goes on in a re-run', [entry('1')], again, 'resume'],
   ['creates in a re-run if it had not', [creating('1', 'not-sent')], again, 'send'],
   ['is stopped in a re-run, too', [entry('2')], again, OTHER_CREATION],
-  [
-    'is refused in a re-run if in doubt',
-    [creating('1', 'sending')],
-    again,
-    'attempt 1 does not say',
-  ],
+  ['is refused in a re-run in doubt', [creating('1', 'sending')], again, 'attempt 1 does not say'],
 ])('a run that would create a job %s', (_, entries, parts, expected) => {
   expect(saidBy(ask(entries, parts, NEW_JOB))).toContain(expected);
 });

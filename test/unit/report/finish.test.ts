@@ -30,6 +30,7 @@ it.each<[string, Partial<Outcome>, Partial<JobState>, string]>([
   expect(logOf([one])).toEqual([`info: ${title}.`, `${level} (${title}): Job job-1: So.`]);
 });
 
+const AT_WORK = ended(unconfirmed, { base: { status: 'active' } });
 it.each<[string, JobState, string[]]>([
   ['nothing more of a success', ended({}), []],
   [
@@ -37,11 +38,7 @@ it.each<[string, JobState, string[]]>([
     ended({ result: 'failed' }),
     [`error (${LABELS.failed.title}): Job job-1 is failed, which fails the step (“fail-on”).`],
   ],
-  [
-    'a doubt as a line if the agent was at work',
-    ended(unconfirmed, { base: { status: 'active' } }),
-    ['info: Job job-1: So.'],
-  ],
+  ['a doubt as a line if the agent was at work', AT_WORK, ['info: Job job-1: So.']],
 ])('annotate says %s', (_, one, more) => {
   expect(logOf([one]).slice(1)).toEqual(more);
 });

@@ -90,7 +90,8 @@ const noCheck = { minimumPermission: 'none' } as const;
 const copilot = { event: issues(COPILOT), access: allowing('copilot') };
 const renovate = { event: issues(RENOVATE), access: allowing('renovate[bot]') };
 const named = (sender: Person): Run => ({
-  ...{ event: issues({ ...sender, login: 'renovate' }), access: allowing('renovate') },
+  event: issues({ ...sender, login: 'renovate' }),
+  access: allowing('renovate'),
 });
 const renamed: Run = {
   ...{ attempt: 2, by: 'bob' },

@@ -99,11 +99,8 @@ async function carry(checks: readonly ReturnType<typeof check>[], given: Given =
   const inputs = { attach: '' };
   const start = { runtime, info: info as RunInfo, github: calls as GitHub, inputs } as Context;
   const page = own === null ? '' : PULL;
-  const failing = await fetchFailures(
-    start,
-    { sha: COMMIT, own, page },
-    systemClock.now() + 600_000,
-  );
+  const until = systemClock.now() + 600_000;
+  const failing = await fetchFailures(start, { sha: COMMIT, own, page }, until);
   const end = failing.end?.details.why ?? '';
   return { ...told(failing.sections), end, asked: asked.sort(), logged };
 }

@@ -70,20 +70,18 @@ async function read(play: Play, given: Given = {}) {
   const { token, repository, apiUrl } = sim;
   const redact = (text: string): string => text.replaceAll(SECRET, '***');
   const { runtime } = recordingRuntime({ redact });
-  const info = readRunInfo({
-    GITHUB_REPOSITORY: repository,
-    GITHUB_API_URL: apiUrl,
-    GITHUB_WORKFLOW_REF: `${repository}/.github/workflows/agent.yml@refs/heads/main`,
-  });
+  const own = `${repository}/.github/workflows/agent.yml@refs/heads/main`;
+  const env = { GITHUB_REPOSITORY: repository, GITHUB_API_URL: apiUrl, GITHUB_WORKFLOW_REF: own };
+  const info = readRunInfo(env);
   const trigger = triggerOf(eventOf(given));
   const source = commentOf(eventOf(given));
   const github = new Client({ ...runtime, token, repository, apiUrl });
   const inputs = { ...INPUTS, minimumPermission, allowedBots: new Set(allowedBots) };
-  const own = { number: PULL, isPull: true, isOwn: true, isNew: false, ledger: ok(null) };
+  const page = { number: PULL, isPull: true, isOwn: true, isNew: false, ledger: ok(null) };
   const scope = { source, since: -Infinity, sent: new Set<string>() };
   const until = systemClock.now() + leftMs;
   const start = { runtime, info, trigger, github, source, inputs, problems: [], isRerun: false };
-  const sections = await fetchConversation(start, { ...own, ...scope, ...about }, until);
+  const sections = await fetchConversation(start, { ...page, ...scope, ...about }, until);
   const isPerson = (name: string): boolean => name.startsWith('GET collab');
   const calls = sim.calls().map(({ name, login }) => (isPerson(name) ? login : name));
   return { calls, ...told(sections) };
