@@ -7,7 +7,7 @@ import { commentId, fetchLedger, knownRecords, type Ledger } from '../ledger/led
 import { composeComment } from '../ledger/marker.ts';
 import { toRecordedJob } from '../ledger/record.ts';
 import { ok, problem, type Result } from '../value-or-problem.ts';
-import { describeRun, endJob, pause, pendingJobs, type Run } from './run-state.ts';
+import { type Delivered, describeRun, endJob, pause, pendingJobs, type Run } from './run-state.ts';
 
 /**
  * No comment, no message. `untold`: the jobs whose limit no comment tells yet. `above`: the records
@@ -99,7 +99,7 @@ const ROOM_FOR_NAME = 50;
 
 /** `until`: the creation of the comment is not repeated later. */
 export function openComment(
-  run: Run,
+  run: Delivered,
   about: { conversation: number; jobs: readonly JobState[]; until: number },
 ): TrackingComment {
   const { plan, runtime, github, trigger, ledger } = run;

@@ -11,7 +11,7 @@ import { listing } from '../text.ts';
 import type { Result } from '../value-or-problem.ts';
 import { announce } from './announce.ts';
 import { pollNow } from './poll.ts';
-import { endJob, pendingJobs, type Run, save } from './run-state.ts';
+import { type Delivered, endJob, pendingJobs, type Run, save } from './run-state.ts';
 import { completeMessage, sendMessage } from './send.ts';
 import { waitForAgent, waitForTurn } from './wait.ts';
 
@@ -23,7 +23,7 @@ const MOST_FIRST_POLLS_AT_ONCE = 10;
 /** In the order of the jobs: they count against one rate limit. */
 const MOST_SENDS_AT_ONCE = 4;
 
-export async function deliver(ready: Run): Promise<Run> {
+export async function deliver(ready: Run): Promise<Delivered> {
   const { ledger } = ready;
   const decisions = decideAll(ready, ledger);
   // What earlier attempts sent comes first: no answer of the API may end that.

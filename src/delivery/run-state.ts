@@ -18,12 +18,18 @@ import { sentences } from '../text.ts';
 import type { Result } from '../value-or-problem.ts';
 import { openJobLog } from './job-log.ts';
 
-export interface Run extends Context {
+/** What the delivery hands on to the report. */
+export interface Delivered extends Context {
   readonly plan: Plan;
   /** The records of the page, and then those above the own comment. */
   readonly ledger: Result<Ledger>;
   readonly jobs: readonly JobState[];
   readonly prompt: Prompt;
+  readonly comment?: TrackingComment;
+}
+
+/** What only the delivery needs. */
+export interface Run extends Delivered {
   /** Only requests to the API use it. */
   readonly agent: AgentContext;
   readonly log: ReturnType<typeof openJobLog>;
@@ -31,7 +37,6 @@ export interface Run extends Context {
   readonly stopAll: AbortController;
   /** Whether an earlier attempt may have sent it: a re-run knows it below its own comment. */
   readonly isUnsure: boolean;
-  readonly comment?: TrackingComment;
 }
 
 export function openRun(ready: Planned & { readonly request: Request }): Run {
@@ -55,7 +60,7 @@ export function openRun(ready: Planned & { readonly request: Request }): Run {
   };
 }
 
-export function describeRun(run: Run): RunReport {
+export function describeRun(run: Delivered): RunReport {
   const { inputs, plan, info, runtime, prompt } = run;
   const { command, wait, createJob, jobIds } = inputs;
   const { deadline, limit } = plan;
@@ -116,6 +121,6 @@ export function stopWork({ runtime, inputs }: Run, job: JobState, why = ''): Sto
   return stop(code, { ...details, ...first }, job.isWaiting ? 'later' : 'now');
 }
 
-export function pause({ runtime: { clock, signal } }: Run, ms: number): Promise<void> {
+export function pause({ runtime: { clock, signal } }: Context, ms: number): Promise<void> {
   return clock.sleep(ms, signal).catch(() => {});
 }

@@ -1,4 +1,4 @@
-import type { Run } from '../delivery/run-state.ts';
+import type { Delivered } from '../delivery/run-state.ts';
 import type { GitHub } from '../github/client.ts';
 import { describeError, GitHubError, lacking, lacksPermission } from '../github/errors.ts';
 import type { Comparison } from '../github/responses.ts';
@@ -12,14 +12,14 @@ import { type CommitTrigger, FAILURES } from '../trigger/trigger.ts';
 
 // What the agent has changed in the pull request of a job, as far as GitHub tells that.
 
-export async function readChanges(run: Run): Promise<void> {
+export async function readChanges(run: Delivered): Promise<void> {
   const [job, ...others] = run.jobs;
   if (job === undefined || others.length > 0) return;
   const change = await fetchChange(run, job);
   if (change === undefined) return;
   update(job, { change });
   const isCounted = change.kind === 'commits' && change.count !== undefined;
-  run.log.say(job, isCounted ? `New commits seen: ${change.count}.` : IN_WORDS[change.kind]);
+  run.runtime.log.info(isCounted ? `New commits seen: ${change.count}.` : IN_WORDS[change.kind]);
 }
 
 const IN_WORDS = {
@@ -30,7 +30,7 @@ const IN_WORDS = {
   'no-pull-request': 'There is no pull request.',
 };
 
-async function fetchChange(run: Run, job: JobState): Promise<Change | undefined> {
+async function fetchChange(run: Delivered, job: JobState): Promise<Change | undefined> {
   const { end, base, record, head } = job;
   const isOver = isFinal(record?.status) && record?.status !== 'archived';
   if (!isOver || end === undefined || !isFinal(end.result)) return undefined;
@@ -47,7 +47,7 @@ async function fetchChange(run: Run, job: JobState): Promise<Change | undefined>
 }
 
 async function compare(
-  run: Run,
+  run: Delivered,
   job: JobState,
   before: NonNullable<JobState['head']>,
 ): Promise<Change | undefined> {
@@ -68,7 +68,7 @@ async function compare(
     const compared = await run.github.compare(before.sha, now.sha);
     return parseComparison(compared, { more, range, commentsOn, redact: run.runtime.redact });
   } catch (error) {
-    run.log.say(job, whyUncompared(error));
+    run.runtime.log.info(whyUncompared(error));
     return { kind: 'commits', ...range };
   }
 }

@@ -1,7 +1,7 @@
 import { type RunReport, renderReport } from '../comment/render.ts';
 import { answer } from '../comment/reply.ts';
 import type { Context } from '../context.ts';
-import { describeRun, type Run } from '../delivery/run-state.ts';
+import { type Delivered, describeRun } from '../delivery/run-state.ts';
 import { A_RUN, explain, howToRetry } from '../job/explain.ts';
 import { type JobState, NEW_JOB, toLabel } from '../job/job.ts';
 import { countLabels, LABELS } from '../job/labels.ts';
@@ -17,7 +17,7 @@ import { readChanges } from './changes.ts';
 import { notify } from './notify.ts';
 
 /** The outputs come first: a second signal may end the process. What follows changes no result. */
-export async function report(run: Run): Promise<0 | 1> {
+export async function report(run: Delivered): Promise<0 | 1> {
   const { inputs, jobs, runtime, comment } = run;
   const about = describeRun(run);
   const ended = endedNow(jobs, inputs.wait);

@@ -4,7 +4,7 @@ import { createReply, react, reply } from '../comment/reply.ts';
 import { findPersonToMention, findStarter } from '../comment/starter.ts';
 import type { TrackingComment } from '../comment/tracking-comment.ts';
 import { openComment } from '../delivery/announce.ts';
-import { pause, type Run } from '../delivery/run-state.ts';
+import { type Delivered, pause } from '../delivery/run-state.ts';
 import { changedNothing, type JobState, NEW_JOB, toDelivery } from '../job/job.ts';
 import { type Ended, worstFirst } from '../job/outcome.ts';
 import { isBadResult } from '../job/stop-reasons.ts';
@@ -25,7 +25,7 @@ const APART_MS = 1000;
 const LONGEST_END = 60_000;
 
 /** `outdated`: why the comment is not up to date, in sentences; empty if it is. */
-export async function notify(run: Run, about: RunReport, ended: readonly Ended[]) {
+export async function notify(run: Delivered, about: RunReport, ended: readonly Ended[]) {
   const [worst] = worstFirst(ended);
   const reaction = selectReaction(ended, worst);
   const own = run.comment && (await finishComment(run, run.comment, { about, ended }));
@@ -47,7 +47,7 @@ function selectReaction(ended: readonly Ended[], worst: Ended | undefined) {
 }
 
 /** Where no comment tells that nothing was sent. */
-async function replyToEnd(run: Run, about: RunReport, worst: Ended): Promise<string> {
+async function replyToEnd(run: Delivered, about: RunReport, worst: Ended): Promise<string> {
   const { trigger, info, jobs } = run;
   const { code, result, explanation } = worst.end;
   const isUnsent = jobs.every((job) => toDelivery(job) === 'not-sent');
@@ -62,7 +62,7 @@ async function replyToEnd(run: Run, about: RunReport, worst: Ended): Promise<str
 }
 
 /** Of a failed check that was not sent: once for each commit, where a comment names the job. */
-async function reportUnsentCheck(run: Run, about: RunReport, worst: Ended): Promise<string> {
+async function reportUnsentCheck(run: Delivered, about: RunReport, worst: Ended): Promise<string> {
   const { plan, github, info, trigger } = run;
   const records = knownRecords(run.ledger);
   const isNamed = records.some(({ jobs }) => jobs.some(({ id }) => id === worst.id));
@@ -85,7 +85,7 @@ const GAVE_WAY: ReadonlySet<string> = new Set(['commit-taken', 'request-deleted'
  * of its own. Only then, edits that failed are repeated, which may take minutes.
  */
 async function finishComment(
-  run: Run,
+  run: Delivered,
   comment: TrackingComment,
   { about, ended }: { readonly about: RunReport; readonly ended: readonly Ended[] },
 ) {
@@ -118,7 +118,7 @@ async function finishComment(
 }
 
 /** Whether an end is bad, or one that GitHub does not mail itself. */
-function isNews({ source, trigger, inputs, jobs, plan, ledger }: Run, job: Ended): boolean {
+function isNews({ source, trigger, inputs, jobs, plan, ledger }: Delivered, job: Ended): boolean {
   const { id, record, message, end, after, change, nthInARow } = job;
   // Another attempt has told it in its own comments.
   const isKnown = isFinal(end.result) && after.seenAt === undefined;
@@ -136,7 +136,7 @@ function isNews({ source, trigger, inputs, jobs, plan, ledger }: Run, job: Ended
   return isAwaited && isDone && jobs.length === 1 && change !== undefined && !isHere;
 }
 
-async function addComments(run: Run): Promise<readonly string[]> {
+async function addComments(run: Delivered): Promise<readonly string[]> {
   const { signal, log } = run.runtime;
   const targets = await selectPullRequests(run);
   const urls: string[] = [];
@@ -161,7 +161,9 @@ async function addComments(run: Run): Promise<readonly string[]> {
  * Of jobs that may have got the message, if the event has no page. With `create-job`, that of the
  * new job, so that commands there are follow-ups, too; unless a comment there names the job.
  */
-async function selectPullRequests(run: Run): Promise<ReadonlyMap<number, readonly JobState[]>> {
+async function selectPullRequests(
+  run: Delivered,
+): Promise<ReadonlyMap<number, readonly JobState[]>> {
   const { plan, jobs, inputs, comment, runtime, github } = run;
   const reached = jobs.filter((job) => {
     const isOfOther = job.message.kind === 'unknown' && job.message.isEarlier;

@@ -25,7 +25,7 @@ export function recordingRuntime(parts: Partial<Runtime> = {}, canWrite = true) 
       ...{ warning: recordAs('warning'), error: recordAs('error') },
     },
     ...{ redact: (text) => text, clock: systemClock, signal: new AbortController().signal },
-    ...{ random: () => 0, newId: () => 'random' },
+    random: () => 0,
     ...{ writeOutputs: writeTo(outputs), writeSummary: writeTo(summaries) },
     ...parts,
   };
