@@ -188,8 +188,9 @@ function mayJump(elapsed: number): boolean {
 }
 
 function isIdle(): boolean {
-  const active = Map.groupBy(process.getActiveResourcesInfo(), (name) => name);
-  return active.entries().every(([name, all]) => all.length <= (IDLE.get(name) ?? 0));
+  const names = process.getActiveResourcesInfo();
+  const countOf = (name: string): number => names.filter((one) => one === name).length;
+  return names.every((name) => countOf(name) <= (IDLE.get(name) ?? 0));
 }
 
 function fire(timer: Timer): void {
