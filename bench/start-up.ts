@@ -23,10 +23,8 @@ const WARM_UP_ROUNDS = 2;
 
 export async function describeStartUp(rounds: number, builds: readonly string[]): Promise<string> {
   using folder = new StepFolder();
-  const [api, github] = ['api.ts', 'github.ts'].map((file) =>
-    fork(join(import.meta.dirname, file)),
-  );
-  if (api === undefined || github === undefined) throw new Error('Both were started.');
+  const start = (file: string): ChildProcess => fork(join(import.meta.dirname, file));
+  const [api, github] = [start('api.ts'), start('github.ts')];
   try {
     const ready = await Promise.all([once(api, 'message'), once(github, 'message')]);
     const [[{ port }], [{ apiUrl }]] = ready;

@@ -144,7 +144,8 @@ function tick(): void {
   }
   if (next.due > now() && mayJump(elapsed)) {
     const missing = next.due + GRAIN_MS - now();
-    jump(PACE === Number.POSITIVE_INFINITY ? Math.ceil(missing) : step(missing, elapsed));
+    const paced = Math.min(missing, elapsed * Math.max(PACE - 1, 0));
+    jump(PACE === Number.POSITIVE_INFINITY ? Math.ceil(missing) : paced);
   }
   // Without a grain, one timer per tick: what it triggers happens before the next one fires.
   if (next.due <= now()) fire(next);
@@ -163,10 +164,6 @@ function fireTimeouts(): void {
 function fireDue(): void {
   const end = now();
   for (let next = earliest(); next !== undefined && next.due <= end; next = earliest()) fire(next);
-}
-
-function step(missing: number, elapsed: number): number {
-  return Math.min(missing, elapsed * Math.max(PACE - 1, 0));
 }
 
 /**

@@ -5,9 +5,7 @@ import { NEW_JOB, newJob } from '../../../src/job/job.ts';
 import { isUnderway, LABEL_NAMES, type Label } from '../../../src/job/labels.ts';
 import { toOutcome } from '../../../src/job/outcome.ts';
 import { agentStop, type Stop, stop } from '../../../src/job/stop-reasons.ts';
-
 import { renderSummary } from '../../../src/report/finish.ts';
-
 import { readRunInfo } from '../../../src/runner/environment.ts';
 
 // Every state of the comment and of the job summary, as Markdown: for the gallery and for tests.

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 import { setTimeout as pass, setImmediate as turn } from 'node:timers/promises';
-import type { Clock } from '../../../src/clock.ts';
+import { type Clock, untilAborted } from '../../../src/clock.ts';
 import { hanging, nameOf } from '../agent.ts';
 import type { VirtualTime } from './process.ts';
 
@@ -105,26 +105,18 @@ function clockOf(steps: Steps, time: VirtualTime): Clock {
   return {
     startedAt: now(),
     now,
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        if (signal.aborted) {
-          reject(signal.reason);
-          return;
-        }
-        // Node truncates to whole milliseconds, and waits for at least one.
-        const sleeper = { due: now() + Math.max(1, Math.trunc(ms)), isTimeout: false, wake };
-        function wake(): void {
-          signal.removeEventListener('abort', cancel);
-          resolve();
-        }
-        function cancel(): void {
-          if (steps.sleepers.delete(sleeper)) noteActivity(steps);
-          reject(signal.reason);
-        }
-        signal.addEventListener('abort', cancel, { once: true });
-        steps.sleepers.add(sleeper);
-        noteActivity(steps);
-      }),
+    async sleep(ms, signal) {
+      const { promise, resolve: wake } = Promise.withResolvers<void>();
+      // Node truncates to whole milliseconds, and waits for at least one.
+      const sleeper = { due: now() + Math.max(1, Math.trunc(ms)), isTimeout: false, wake };
+      steps.sleepers.add(sleeper);
+      noteActivity(steps);
+      try {
+        await untilAborted(promise, signal);
+      } finally {
+        if (steps.sleepers.delete(sleeper)) noteActivity(steps);
+      }
+    },
     timeout(ms) {
       const controller = new AbortController();
       const wake = (): void => controller.abort();
