@@ -82,15 +82,12 @@ it.each<[string, readonly unknown[], readonly number[], string, number?]>([
   expect([slept, created.length]).toEqual([pauses, 1 + pauses.length]);
 });
 
-it.each([unwritten, lost])(
-  'the creation of a comment is not repeated after a cancellation',
-  async (error) => {
-    const { comment, created, cancel } = open({ create: [error] });
-    cancel.abort();
-    expect(await comment.create()).toMatchObject({ kind: 'problem' });
-    expect(created).toHaveLength(1);
-  },
-);
+it.each([unwritten, lost])('a creation is not repeated if cancelled: %s', async (error) => {
+  const { comment, created, cancel } = open({ create: [error] });
+  cancel.abort();
+  expect(await comment.create()).toMatchObject({ kind: 'problem' });
+  expect(created).toHaveLength(1);
+});
 
 it('edits have the newest text, once for what is due', async () => {
   const { comment, edited, text } = open();

@@ -91,12 +91,10 @@ it.each<[number, unknown, Record<string, string>, number, string, number?]>([
   [200, { errors: [{ message: INTEGRATION }] }, {}, 403, `${AN_ERROR}: “${INTEGRATION}”`],
   [200, { errors: [{ type: 'FORBIDDEN', ...NO }] }, {}, 403, 'answered with an error: “No.”'],
   [200, { errors: [null] }, {}, 500, 'answered with an error'],
-])(
-  'readRefusal reads %i, %j, %j as %i, GitHub %s',
-  (given, body, headers, status, message, pauseMs) => {
-    const text = typeof body === 'string' ? body : JSON.stringify(body);
-    const read = readRefusal({ status: given, headers, text }, { redact, now: NOW });
-    expect(read).toMatchObject({ status, message: `GitHub ${message}`, wasWritten: true });
-    expect(read?.pauseMs).toBe(pauseMs);
-  },
-);
+])('readRefusal reads %i, %j, %j as %i, %s', (...row) => {
+  const [given, body, headers, status, message, pauseMs] = row;
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  const read = readRefusal({ status: given, headers, text }, { redact, now: NOW });
+  expect(read).toMatchObject({ status, message: `GitHub ${message}`, wasWritten: true });
+  expect(read?.pauseMs).toBe(pauseMs);
+});

@@ -109,7 +109,7 @@ it.each<[string, Partial<Parameters<typeof goOn>[1]>, string, Done]>([
   expect(one.message).toEqual({ kind: 'sent', at: START - 7000, isEarlier: true });
 });
 
-it('isDone counts the time to settle from this attempt, whatever time the earlier runner had', () => {
+it('isDone counts the time to settle from this attempt, whatever the earlier clock', () => {
   for (const sentAt of [START - 3_600_000, START + 3_600_000]) {
     const one = newJob('job-1');
     goOn(one, { id: 'job-1', sentAt, base: COMPLETED }, START);

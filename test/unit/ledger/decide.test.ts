@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { explain } from '../../../src/job/explain.ts';
 import { NEW_JOB } from '../../../src/job/job.ts';
 import { stop } from '../../../src/job/stop-reasons.ts';
@@ -37,65 +37,60 @@ function saidBy(decision: Decision): string {
   return decision.kind === 'stop' ? explain(decision.why) : decision.kind;
 }
 
-describe('attempt 3', () => {
-  const again = { isRerun: true, message: { ...NOTE, attempt: 3 } };
-  const unclear = 'the comment of attempt 2 does not say whether it was sent';
-  const unknown = 'attempt 2 does not know whether it was delivered';
+const third = { isRerun: true, message: { ...NOTE, attempt: 3 } };
+const unclear = 'the comment of attempt 2 does not say whether it was sent';
+const unknown = 'attempt 2 does not know whether it was delivered';
 
-  it.each<[string, readonly LedgerEntry[], string]>([
-    ['no record', [], 'send'],
-    ['not sent', [at(1, 'not-sent')], 'send'],
-    ['sent', [at(1, 'sent')], 'resume'],
-    ['unknown', [at(2, 'unknown')], unknown],
-    ['being sent', [at(2, 'sending')], unclear],
-    ['unknown, then sent', [at(1, 'unknown'), at(2, 'sent')], 'resume'],
-    ['the record of another leg in this attempt', [at(3, 'sent')], 'send'],
-    ['a creation in doubt', [at(2, 'sending', ofJob(NEW_JOB, 'sending'))], unclear],
-    ['another step', [at(2, 'unknown', OTHER_STEP)], 'send'],
-    ['another command', [at(2, 'sent', { command: 'comment:8' })], 'send'],
-  ])('finds %s', (_, entries, expected) => {
-    expect(saidBy(ask(entries, again))).toContain(expected);
-  });
+it.each<[string, readonly LedgerEntry[], string]>([
+  ['no record', [], 'send'],
+  ['not sent', [at(1, 'not-sent')], 'send'],
+  ['sent', [at(1, 'sent')], 'resume'],
+  ['unknown', [at(2, 'unknown')], unknown],
+  ['being sent', [at(2, 'sending')], unclear],
+  ['unknown, then sent', [at(1, 'unknown'), at(2, 'sent')], 'resume'],
+  ['the record of another leg in this attempt', [at(3, 'sent')], 'send'],
+  ['a creation in doubt', [at(2, 'sending', ofJob(NEW_JOB, 'sending'))], unclear],
+  ['another step', [at(2, 'unknown', OTHER_STEP)], 'send'],
+  ['another command', [at(2, 'sent', { command: 'comment:8' })], 'send'],
+])('attempt 3 finds %s', (_, entries, expected) => {
+  expect(saidBy(ask(entries, third))).toContain(expected);
+});
 
-  it('is refused if the list fails, and another one sends unless the list could stop it', () => {
-    for (const [mayPass, ...retries] of [
-      [true, 'later', 'later'],
-      [false, 'never', 'when fixed'],
-    ] as const) {
-      const ledger = problem('so', mayPass);
-      const details = { why: 'so' };
-      const why = stop('earlier-attempt', details, retries[0]);
-      expect(ask([], { ...again, ledger })).toEqual({ kind: 'stop', isInDoubt: true, why });
-      expect(ask([], { ledger })).toEqual({ kind: 'send' });
-      const unknown = { why: stop('no-records', details, retries[1]) };
-      expect(ask([], { ledger, limit: { most: 3 } })).toMatchObject(unknown);
-    }
-  });
+it('attempt 3 is refused if the list fails; another one sends unless it could be stopped', () => {
+  for (const mayPass of [true, false]) {
+    const ledger = problem('so', mayPass);
+    const details = { why: 'so' };
+    const why = stop('earlier-attempt', details, mayPass ? 'later' : 'never');
+    expect(ask([], { ...third, ledger })).toEqual({ kind: 'stop', isInDoubt: true, why });
+    expect(ask([], { ledger })).toEqual({ kind: 'send' });
+    const unknown = { why: stop('no-records', details, mayPass ? 'later' : 'when fixed') };
+    expect(ask([], { ledger, limit: { most: 3 } })).toMatchObject(unknown);
+  }
+});
 
-  it('names all records of the message that may have sent it', () => {
-    const all = [at(1, 'unknown'), at(2, 'sending'), at(1, 'not-sent'), entry('2', 'unknown')];
-    const said = saidBy(ask(all, again));
-    expect(said).toContain(`the comments ${all[0]?.url} and ${all[1]?.url}, and re-run`);
-  });
+it('attempt 3 names all records of the message that may have sent it', () => {
+  const all = [at(1, 'unknown'), at(2, 'sending'), at(1, 'not-sent'), entry('2', 'unknown')];
+  const said = saidBy(ask(all, third));
+  expect(said).toContain(`the comments ${all[0]?.url} and ${all[1]?.url}, and re-run`);
+});
 
-  it('goes on with the latest of the attempts that sent it, whatever else would stop it', () => {
-    const sent = [1, 2].map((sentAt) =>
-      at(sentAt, 'sent', { jobs: [{ id: JOB, delivery: 'sent', sentAt }] }),
-    );
-    const uncounted = stop('uncounted', { why: 'so' });
-    const stops = { ...again, outdated: stop('newer-commits'), limit: { uncounted } };
-    for (const all of [sent, sent.toReversed()]) {
-      expect(ask(all, stops)).toMatchObject({ kind: 'resume', sent: { sentAt: 2 } });
-    }
-    expect(ask([], stops)).toMatchObject({ why: uncounted });
-  });
+it('attempt 3 goes on with the latest of the attempts that sent it, whatever else would stop it', () => {
+  const sent = [1, 2].map((sentAt) =>
+    at(sentAt, 'sent', { jobs: [{ id: JOB, delivery: 'sent', sentAt }] }),
+  );
+  const uncounted = stop('uncounted', { why: 'so' });
+  const stops = { ...third, outdated: stop('newer-commits'), limit: { uncounted } };
+  for (const all of [sent, sent.toReversed()]) {
+    expect(ask(all, stops)).toMatchObject({ kind: 'resume', sent: { sentAt: 2 } });
+  }
+  expect(ask([], stops)).toMatchObject({ why: uncounted });
+});
 
-  it('takes the job of an earlier attempt only if comments name it', () => {
-    const other = [at(1, 'sent', ofJob('job-2', 'sent'))];
-    const found = { ...again, isJobFound: true };
-    expect(ask(other, found)).toMatchObject({ kind: 'resume', sent: { id: 'job-2' } });
-    expect(ask(other, again)).toEqual({ kind: 'send' });
-  });
+it('attempt 3 takes the job of an earlier attempt only if comments name it', () => {
+  const other = [at(1, 'sent', ofJob('job-2', 'sent'))];
+  const found = { ...third, isJobFound: true };
+  expect(ask(other, found)).toMatchObject({ kind: 'resume', sent: { id: 'job-2' } });
+  expect(ask(other, third)).toEqual({ kind: 'send' });
 });
 
 const again = { isRerun: true, message: { ...NOTE, attempt: 2 } };
@@ -115,49 +110,47 @@ it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
   expect(saidBy(ask(entries, parts, NEW_JOB))).toContain(expected);
 });
 
-describe('a limit', () => {
-  /** A command of a person, in a run of its own. */
-  const command = (delivery: Delivery = 'sent', parts: Partial<CommentRecord> = {}): LedgerEntry =>
-    entry('7', delivery, { command: 'comment:7', ...parts });
-  /** The comment of a run that the limit has stopped. */
-  const told = (parts: Partial<CommentRecord> = {}): LedgerEntry =>
-    entry('8', 'not-sent', { jobs: [{ id: JOB, delivery: 'not-sent', limited: true }], ...parts });
-  const again = (run: string): LedgerEntry => entry(run, 'sent', { attempt: 2 });
-  const toOther = (delivery: Delivery): Partial<CommentRecord> => ofJob('job-2', delivery);
+/** A command of a person, in a run of its own. */
+const command = (delivery: Delivery = 'sent', parts: Partial<CommentRecord> = {}): LedgerEntry =>
+  entry('7', delivery, { command: 'comment:7', ...parts });
+/** The comment of a run that the limit has stopped. */
+const told = (parts: Partial<CommentRecord> = {}): LedgerEntry =>
+  entry('8', 'not-sent', { jobs: [{ id: JOB, delivery: 'not-sent', limited: true }], ...parts });
+const rerun = (run: string): LedgerEntry => entry(run, 'sent', { attempt: 2 });
+const toOther = (delivery: Delivery): Partial<CommentRecord> => ofJob('job-2', delivery);
 
-  it.each<[string, readonly LedgerEntry[], number]>([
-    ['nothing', [], 0],
-    ['what is in doubt, too', [entry('2'), entry('3', 'unknown'), entry('4', 'sending')], 3],
-    ['not what was not sent', [entry('2', 'not-sent'), told()], 0],
-    ['not another job', [entry('2', 'sent', toOther('sent'))], 0],
-    ['not another step', [entry('2', 'sent', OTHER_STEP)], 0],
-    ['attempts of a run, once', [entry('2'), again('2'), entry('3')], 2],
-    ['an attempt that sent after another', [entry('2', 'not-sent'), again('2')], 1],
-    ['below a command of another step', [entry('2'), command('sent', OTHER_STEP), entry('3')], 1],
-    ['not from one to another job', [entry('2'), command('sent', toOther('sent'))], 1],
-    ['not from one that is still to be sent', [entry('2'), command('sending')], 2],
-    ['not from one of a bot', [entry('2'), command('sent', { byBot: true })], 2],
-    ['not from its re-run', [command(), entry('2'), command('sent', { attempt: 2 })], 1],
-    ['where it was sent, if an edit is late', [entry('2', 'sending'), command(), again('2')], 0],
-    ['where only the re-run has sent', [entry('2', 'not-sent'), command(), again('2')], 1],
-  ])('counts %s', (_, entries, count) => {
-    const numberUnder = (most: number) => ask(entries, { limit: { most } });
-    expect(numberUnder(count + 1)).toEqual({ kind: 'send', nthInARow: count + 1 });
-    if (count > 0)
-      expect(numberUnder(count)).toMatchObject({ why: stop('limit', { most: count }) });
-  });
+it.each<[string, readonly LedgerEntry[], number]>([
+  ['nothing', [], 0],
+  ['what is in doubt, too', [entry('2'), entry('3', 'unknown'), entry('4', 'sending')], 3],
+  ['not what was not sent', [entry('2', 'not-sent'), told()], 0],
+  ['not another job', [entry('2', 'sent', toOther('sent'))], 0],
+  ['not another step', [entry('2', 'sent', OTHER_STEP)], 0],
+  ['attempts of a run, once', [entry('2'), rerun('2'), entry('3')], 2],
+  ['an attempt that sent after another', [entry('2', 'not-sent'), rerun('2')], 1],
+  ['below a command of another step', [entry('2'), command('sent', OTHER_STEP), entry('3')], 1],
+  ['not from one to another job', [entry('2'), command('sent', toOther('sent'))], 1],
+  ['not from one that is still to be sent', [entry('2'), command('sending')], 2],
+  ['not from one of a bot', [entry('2'), command('sent', { byBot: true })], 2],
+  ['not from its re-run', [command(), entry('2'), command('sent', { attempt: 2 })], 1],
+  ['where it was sent, if an edit is late', [entry('2', 'sending'), command(), rerun('2')], 0],
+  ['where only the re-run has sent', [entry('2', 'not-sent'), command(), rerun('2')], 1],
+])('a limit counts %s', (_, entries, count) => {
+  const numberUnder = (most: number) => ask(entries, { limit: { most } });
+  expect(numberUnder(count + 1)).toEqual({ kind: 'send', nthInARow: count + 1 });
+  const why = stop('limit', { most: count });
+  if (count > 0) expect(numberUnder(count)).toMatchObject({ why });
+});
 
-  it.each<[string, readonly LedgerEntry[], boolean]>([
-    ['nowhere', [entry('2')], false],
-    ['below the newest message', [entry('2'), told()], true],
-    ['by an earlier attempt', [entry('2'), told({ run: '1' })], true],
-    ['above one that was not sent', [entry('2'), told(), entry('3', 'not-sent')], false],
-    ['above one of another step', [entry('2'), told(), entry('3', 'sent', OTHER_STEP)], true],
-    ['by another step', [entry('2'), told(OTHER_STEP)], false],
-  ])('is told already: %s, %s', (_, entries, isTold) => {
-    const why = stop('limit', { most: 1 });
-    expect(ask(entries, { limit: { most: 1 } })).toEqual({ kind: 'stop', why, isNews: !isTold });
-  });
+it.each<[string, readonly LedgerEntry[], boolean]>([
+  ['nowhere', [entry('2')], false],
+  ['below the newest message', [entry('2'), told()], true],
+  ['by an earlier attempt', [entry('2'), told({ run: '1' })], true],
+  ['above one that was not sent', [entry('2'), told(), entry('3', 'not-sent')], false],
+  ['above one of another step', [entry('2'), told(), entry('3', 'sent', OTHER_STEP)], true],
+  ['by another step', [entry('2'), told(OTHER_STEP)], false],
+])('a limit is told already: %s, %s', (_, entries, isTold) => {
+  const why = stop('limit', { most: 1 });
+  expect(ask(entries, { limit: { most: 1 } })).toEqual({ kind: 'stop', why, isNews: !isTold });
 });
 
 const message = { ...NOTE, run: '9', commit: 'c1' };
@@ -184,9 +177,6 @@ it.each<[string, readonly LedgerEntry[], Partial<Question>, string]>([
   ['then newer commits', [entry('2')], { outdated: NEWER }, 'has newer commits'],
   ['then the limit', [entry('2')], {}, 'since the last command'],
   ['no commit', [about('sent', { commit: '' })], { message: NOTE, limit: { most: 2 } }, 'send'],
-])(
-  'an event about a commit is stopped by the first of what counts: %s',
-  (_, entries, parts, said) => {
-    expect(saidBy(ask(entries, { message, limit: { most: 1 }, ...parts }))).toContain(said);
-  },
-);
+])('a commit is stopped by the first of what counts: %s', (_, entries, parts, said) => {
+  expect(saidBy(ask(entries, { message, limit: { most: 1 }, ...parts }))).toContain(said);
+});

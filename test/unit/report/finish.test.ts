@@ -30,14 +30,11 @@ it.each<[string, Partial<Outcome>, Partial<JobState>, string]>([
   expect(logOf([one])).toEqual([`info: ${title}.`, `${level} (${title}): Job job-1: So.`]);
 });
 
+const FAIL_ON = `error (${LABELS.failed.title}): Job job-1 is failed, which fails the step (“fail-on”).`;
 const AT_WORK = ended(unconfirmed, { base: { status: 'active' } });
 it.each<[string, JobState, string[]]>([
   ['nothing more of a success', ended({}), []],
-  [
-    'which input fails the step if there is no reason',
-    ended({ result: 'failed' }),
-    [`error (${LABELS.failed.title}): Job job-1 is failed, which fails the step (“fail-on”).`],
-  ],
+  ['what fails the step if there is no reason', ended({ result: 'failed' }), [FAIL_ON]],
   ['a doubt as a line if the agent was at work', AT_WORK, ['info: Job job-1: So.']],
 ])('annotate says %s', (_, one, more) => {
   expect(logOf([one]).slice(1)).toEqual(more);

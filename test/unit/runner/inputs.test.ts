@@ -61,12 +61,9 @@ it.each<[string, Record<string, string>, Partial<Inputs>]>([
   expect(valid(inputs)).toMatchObject(expected);
 });
 
-it.each(['https://example.com:8443', 'http://localhost:3000'])(
-  'readInputs accepts the base-url %s',
-  (text) => {
-    expect(valid({ 'base-url': text }).baseUrl.href).toBe(`${text}/`);
-  },
-);
+it.each(['https://a.example:8443', 'http://localhost:3000'])('base-url %s is accepted', (text) => {
+  expect(valid({ 'base-url': text }).baseUrl.href).toBe(`${text}/`);
+});
 
 it('readInputs accepts valid words that are secrets too', () => {
   const redact = redactor(['complete', 'completed', '20262026', 'job-1234']);

@@ -217,14 +217,11 @@ const lost = 'The job was not acquired by Runner of type hosted even after multi
 it.each<[string, Said, string]>([
   ['failed', unstarted, reason],
   ['was cancelled', { ...CANCELLED, annotations: [{ message: lost }] }, lost],
-])(
-  'a job that GitHub never started and %s is nothing to fix if it is alone',
-  async (_, more, why) => {
-    const { end, asked } = await carry([job(1, 'build', more), job(2, 'e2e', stopped)]);
-    expect(end).toBe(`GitHub did not run the job “build”: “${why}”.`);
-    expect(asked.filter((one) => one === 'log of 2')).toEqual([]);
-  },
-);
+])('a job alone that never started and %s is nothing to fix', async (_, more, why) => {
+  const { end, asked } = await carry([job(1, 'build', more), job(2, 'e2e', stopped)]);
+  expect(end).toBe(`GitHub did not run the job “build”: “${why}”.`);
+  expect(asked.filter((one) => one === 'log of 2')).toEqual([]);
+});
 
 it('a job that never started goes along with a gate that fails for it, unlike what was stopped', async () => {
   const jobs = [job(1, 'build', unstarted), job(2, 'gate'), job(3, 'e2e', stopped)];

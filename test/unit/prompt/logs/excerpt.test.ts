@@ -21,41 +21,26 @@ function times<T>(count: number, formatPreview: (index: number) => T): readonly 
 const passed = (count: number): readonly string[] => times(count, (index) => `test ${index} ok`);
 
 it.each([
-  'Error: no heading',
-  'TypeError: x is not a function',
-  'java.lang.IllegalStateException: x',
-  '##[error]no heading',
-  'docs/a.md:12 MD001 Heading levels',
-  'docs/a.md:16:8 - Unknown word (x)',
-  '✖ 3 problems',
-  '✗ [404] https://a.b/',
-  '[503] https://a.b/',
-  "  12:3  ✓ error  Incorrect term: 'id'  terminology",
+  ...['Error: no heading', 'TypeError: x is not a function', 'java.lang.IllegalStateException: x'],
+  ...['##[error]no heading', 'docs/a.md:12 MD001 Heading levels'],
+  ...['docs/a.md:16:8 - Unknown word (x)', '✖ 3 problems', '✗ [404] https://a.b/'],
+  ...['[503] https://a.b/', "  12:3  ✓ error  Incorrect term: 'id'  terminology"],
   'ERR_PNPM_OUTDATED_LOCKFILE  Cannot install',
-  'FAILED tests/test_a.py::test_a - assert False',
-  "npm error Omission script: 'docs'",
-  'bash: vale: No such file or directory',
-  "a.yaml can't resolve $ref ./schemas/Money.yaml",
+  ...['FAILED tests/test_a.py::test_a - assert False', "npm error Omission script: 'docs'"],
+  ...['bash: vale: No such file or directory', "a.yaml can't resolve $ref ./schemas/Money.yaml"],
   'error: /docs/a.md',
 ])('a line says what failed: %j', (line) => {
   expect(findErrors(outputOf(`a\n${line}`).text).all).toEqual([1]);
 });
 
 it.each([
-  '0 errors, 3 files',
-  'Found no problems',
-  'tests/test_a.py::test_fails_on_error PASSED',
-  '  ✓ fails on an error (3 ms)',
-  'test fails_on_error ... ok',
-  'warning: error in the configuration is ignored',
-  '    at Object.error (a.js:12:3)',
-  '  File "a.py", line 3, in fail',
-  '##[error]Process completed with exit code 1.',
+  ...['0 errors, 3 files', 'Found no problems', 'tests/test_a.py::test_fails_on_error PASSED'],
+  ...['  ✓ fails on an error (3 ms)', 'test fails_on_error ... ok'],
+  ...['warning: error in the configuration is ignored', '    at Object.error (a.js:12:3)'],
+  ...['  File "a.py", line 3, in fail', '##[error]Process completed with exit code 1.'],
   'npm error Lifecycle script failed with exit code 1',
-  'make: *** [Makefile:12: html] Error 2',
-  'Downloading a.md',
-  '[200] https://a.b/guides/errors#fail',
-  'Linting rate-limit-errors.mdx',
+  ...['make: *** [Makefile:12: html] Error 2', 'Downloading a.md'],
+  ...['[200] https://a.b/guides/errors#fail', 'Linting rate-limit-errors.mdx'],
 ])('a line does not say what failed: %j', (line) => {
   const text = `Error: a\n${line}`;
   expect(findErrors(outputOf(text).text).all).toEqual([0]);
