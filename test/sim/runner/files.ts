@@ -183,8 +183,8 @@ function takeFiles(files: Files, step: Setup, log: StepLog) {
 }
 
 /**
- * `NAME=value`, or `NAME<<END`, the lines of the value, and `END`. Only `\n` ends a line. If it is strict: as act
- * and runners based on it read them, where a blank line is an error, and a `\r` at the end of a line is removed.
+ * `NAME=value`, or `NAME<<END`, the lines of the value, and `END`. Only `\n` ends a line. Strict, as
+ * for act: a blank line is an error, and a `\r` at the end of a line is removed.
  */
 function parsePairs(text: string, isStrict = false) {
   const pairs: Pair[] = [];

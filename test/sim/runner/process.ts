@@ -143,7 +143,7 @@ function nodeBinary(): string {
   return realpathSync(join(REPOSITORY_ROOT, 'node_modules', '.bin', 'node'));
 }
 
-/** As .NET reads lines: they end with `\n`, `\r\n` or a single `\r`. Returns how to get the text so far. */
+/** As .NET reads lines: `\n`, `\r\n` or a single `\r` ends them. Returns how to get all text so far. */
 function readLines(stream: Readable, receive: (line: string) => void): () => string {
   const decoder = new TextDecoder();
   let text = '';
