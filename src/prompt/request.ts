@@ -23,8 +23,9 @@ export interface Request {
 }
 
 const FIX_IT =
-  'Find out why, and fix it. If nothing in the repository is at fault, such as a network, an outage or a secret, ' +
-  'change nothing and say so. If only some failures are of that kind, fix the others. Do not weaken the check.';
+  'Find out why, and fix it. If nothing in the repository is at fault, such as a network, an ' +
+  'outage or a secret, change nothing and say so. If only some failures are of that kind, fix ' +
+  'the others. Do not weaken the check.';
 
 export async function readRequest(context: Context): Promise<Request | Stop> {
   const { runtime, trigger, source } = context;
@@ -45,7 +46,8 @@ export async function readRequest(context: Context): Promise<Request | Stop> {
   if (prompt !== '') return request;
   if (trigger.kind !== 'check') {
     return nothing(
-      `The event “${trigger.event}” carries nothing for the agent. Set “prompt”, or comment on an issue or pull request.`,
+      `The event “${trigger.event}” carries nothing for the agent. Set “prompt”, or comment on an ` +
+        'issue or pull request.',
     );
   }
   return trigger.check.failure === null

@@ -9,7 +9,8 @@ import type { Omission, Section } from '../sections.ts';
 import type { FailedCheck, FailedRun, Failures } from './select.ts';
 
 const ALSO_FAILS =
-  'Also fails on this commit; fix it only if the cause is the same, or the documentation is at fault:';
+  'Also fails on this commit; fix it only if the cause is the same, or the documentation is at ' +
+  'fault:';
 const NO_JOBS = 'No failed job of it is known; a person has to look at its page.';
 const MOST_NAMES = 20;
 /** Of a long one, the beginning has the result. */
@@ -50,7 +51,8 @@ export function formatFailures(
     .map(([what, all]) => `${what} of ${listNames(all.map(({ name }) => name))}`);
   const omissions = (['annotations', 'log'] as const).flatMap((what) => omitUnread(what, named));
   if (left.length > 0) {
-    const why = `a message has the logs and annotations of ${sources.length} jobs and checks at most`;
+    const most = `${sources.length} jobs and checks at most`;
+    const why = `a message has the logs and annotations of ${most}`;
     omissions.push({ what: `what ${listNames(left.map(formatName))} say`, why });
   }
   return [

@@ -80,8 +80,8 @@ async function fetchPullRequest(
   const hasAny = conflict.length > 0 || sections.some(({ parts = [] }) => parts.length > 0);
   const [head, target] = [branch, base].map((name) => quote(context.runtime.redact(name), 100));
   const state =
-    `For reference, this is the state of the pull request ${url} (branch ${head}, base ${target}) at the commit ${sha.slice(0, 7)}. ` +
-    'Use it as far as the request above needs it.';
+    `For reference, this is the state of the pull request ${url} (branch ${head}, base ` +
+    `${target}) at the commit ${sha.slice(0, 7)}. Use it as far as the request above needs it.`;
   return [
     { slot: 'about', parts: hasAny ? [state] : [] },
     ...sections,
