@@ -30,9 +30,8 @@ function open(given: Failures = {}, more: Partial<GitHub> = {}) {
   let time = START;
   const now = () => time;
   const sleep = async (ms: number): Promise<void> => {
-    const isCancelled = slept.push(ms) === cancelIn;
-    if (isCancelled) cancel.abort();
-    if (isCancelled) throw cancel.signal.reason;
+    if (slept.push(ms) === cancelIn) cancel.abort();
+    if (slept.length === cancelIn) throw cancel.signal.reason;
     time += ms;
   };
   const take = (into: string[], errors: readonly unknown[], body: string): void => {

@@ -184,7 +184,6 @@ const LEFT = {
 
 const bots = { allowedBots: [RENOVATE.login, 'renovate'] };
 const byBot = { author: RENOVATE.login };
-
 it.each<[string, Partial<InlineOptions>, string, string, Given?]>([
   ['a stranger', { author: 'mallory' }, '', LEFT.people],
   ['nobody', { author: 'nobody' }, '', LEFT.people],
@@ -244,8 +243,6 @@ it.each<[string, Reply]>([
   expect(log).toEqual([`warning: The message goes without 1 comment by “bob”: ${why}.`]);
 });
 
-/** Each thing that is played comes a minute after the one before. */
-const since: Given = { about: { since: START + 30_000 } };
 it('what was published since the last request is apart from open threads from before', async () => {
   const old = { body: `text 2 ${SECRET}`, path: 'old.md' };
   const { text, line } = await read(
@@ -266,7 +263,8 @@ it('a thread with a comment since the last request is whole, and told once', asy
     later();
     inline(reply('text 2'))(page, later);
   };
-  expect(textsIn((await read(play, since)).text)).toEqual(['text 1', 'text 2']);
+  const { text } = await read(play, { about: { since: START + 30_000 } });
+  expect(textsIn(text)).toEqual(['text 1', 'text 2']);
 });
 
 it('what was sent before is not told again', async () => {
@@ -311,19 +309,16 @@ it('there is room for 8,000 characters: of a longer comment, its beginning', asy
 });
 
 const FIRST = 1_000_000_002;
-const comments = (first: Partial<InlineOptions> = {}): Play =>
-  inline(
-    { body: 'text 1', isResolved: true },
-    { body: 'text 2', isResolved: true, ...first },
-    reply('text 3', { author: 'alice' }),
-    reply('text 4', { author: 'mallory' }),
-    reply('/agent go', { id: ASKED_ID, author: 'alice' }),
-  );
+const THREAD = inline(
+  ...[1, 2].map((n) => ({ body: `text ${n}`, isResolved: true })),
+  ...[reply('text 3', { author: 'alice' }), reply('text 4', { author: 'mallory' })],
+  reply('/agent go', { id: ASKED_ID, author: 'alice' }),
+);
 const CHANGES_GO = 'Your changes go to your own pull request.';
 const elsewhere = { about: { isOwn: false, since: START + 1 }, replyTo: FIRST };
 
 it('a reply has the other comments of its thread, wherever it is', async () => {
-  const { text, line, calls } = await read(comments(), elsewhere);
+  const { text, line, calls } = await read(THREAD, elsewhere);
   expect(text).toBe(
     `The other comments of this thread:\n\n“bob”:\n\n> text 2\n\n“alice”:\n\n> text 3\n\n${CHANGES_GO}\n\nNot shown: ${LEFT.people}. ${NO_GUESS}`,
   );
@@ -332,7 +327,7 @@ it('a reply has the other comments of its thread, wherever it is', async () => {
 });
 
 it('a reply has its thread also if the beginning was deleted', async () => {
-  const { text } = await read(comments(), { ...elsewhere, replyTo: 5 });
+  const { text } = await read(THREAD, { ...elsewhere, replyTo: 5 });
   expect(textsIn(text)).toEqual(['text 2', 'text 3']);
 });
 
@@ -353,7 +348,7 @@ it.each<[string, Given, string]>([
   ['without a permission', { forbids: () => true }, lacks],
   ['if too much was said', { on: () => ({ body: Buffer.alloc(17 * 1024 ** 2) }) }, tooMuch],
 ])('a reply is sent %s, which all three say', async (_, given, why) => {
-  const { text, line, log } = await read(comments(), { ...elsewhere, ...given });
+  const { text, line, log } = await read(THREAD, { ...elsewhere, ...given });
   expect(text).toBe(
     `${CHANGES_GO}\n\nNot shown: the thread of the comment (${why}); what people have said on #7 (${why}). ${NO_GUESS}`,
   );
