@@ -62,11 +62,11 @@ export interface RunReport {
 export function renderReport(
   report: RunReport,
   jobs: readonly JobState[],
-  place: { conversation?: number; limit: number; comments?: string },
+  target: { conversation?: number; limit: number; comments?: string },
 ): string {
-  const isSummary = place.conversation === undefined;
+  const isSummary = target.conversation === undefined;
   const only = jobs.length === 1 ? jobs[0] : undefined;
-  const isHere = !isSummary && only?.record?.prNumber === place.conversation;
+  const isHere = !isSummary && only?.record?.prNumber === target.conversation;
   const [label, title] = only
     ? [toLabel(only), renderTitle(only, isHere, report.failure)]
     : summarizeLabels(jobs);
@@ -85,12 +85,12 @@ export function renderReport(
     renderEndedPull(report, only),
     renderOutlook(report, jobs),
     isBad(label) ? '' : next,
-    place.comments ?? '',
+    target.comments ?? '',
     renderSmallPrint(report, jobs, links !== ''),
   ]);
   const body = only
     ? blocks([links, renderChange(only), renderEnd(only, isBad(label) ? next : '')])
-    : listJobs(jobs, place.limit - head.length - foot.length);
+    : listJobs(jobs, target.limit - head.length - foot.length);
   return blocks([head, body, foot, isSummary ? renderMessage(report, jobs) : '']);
 }
 

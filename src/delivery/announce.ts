@@ -109,9 +109,9 @@ export function openComment(
   const record = () => ({ ...plan.message, jobs: jobs.map(toRecordedJob) });
   /** A limit is told by the comment itself, if it was known before. */
   const render = (limit: number): string => {
-    const place = { conversation, limit: limit - ROOM_FOR_NAME };
+    const target = { conversation, limit: limit - ROOM_FOR_NAME };
     const about = describeRun(run);
-    const text = renderReport(about, jobs, place);
+    const text = renderReport(about, jobs, target);
     const told = jobs.filter(
       ({ end, nthInARow }) => isAtEnd || (end?.label === 'limited' && nthInARow === undefined),
     );

@@ -158,8 +158,8 @@ async function afterRefusal(
     stopAll.abort(stop('not-tried', { job: quote(job.id, 256), why }, refused.retry));
     return refused;
   }
-  const late = stopIfTooLate(run, job, { afterMs, why });
-  if (late !== undefined) return late;
+  const tooLate = stopIfTooLate(run, job, { afterMs, why });
+  if (tooLate !== undefined) return tooLate;
   run.log.say(job, `The message was not accepted. ${why} Trying again ${afterPause(afterMs)}.`);
   // This keeps its place in the queue: all messages count against the same rate limit.
   await pause(run, afterMs);

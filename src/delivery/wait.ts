@@ -82,8 +82,8 @@ export async function waitForTurn(run: Run, job: JobState): Promise<Stop | undef
     if (!job.isWaiting) run.comment?.write();
     update(job, { isWaiting: true, waitsFor: first?.url });
     if (isFirst) run.log.say(job, WAITS);
-    const late = stopIfTooLate(run, job);
-    if (late !== undefined) return late;
+    const tooLate = stopIfTooLate(run, job);
+    if (tooLate !== undefined) return tooLate;
     const now = clock.now();
     const pauseMs = isIdle && first === undefined ? OTHER_PAGE_MS : nextPollMs(now - startedAt);
     isOfOthers = !isIdle && first === undefined;

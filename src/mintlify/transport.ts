@@ -92,8 +92,8 @@ function limitRequest(
   const signal = AbortSignal.any([cancelled, timeOut]);
   const explain = (error: unknown): ReturnType<typeof explainConnection> => {
     if (!signal.aborted) return explainConnection(error);
-    const late = `no answer within ${limitMs / 1000} s`;
-    return ['network', cancelled.aborted ? 'the run was stopped' : late];
+    const noAnswer = `no answer within ${limitMs / 1000} s`;
+    return ['network', cancelled.aborted ? 'the run was stopped' : noAnswer];
   };
   return { signal, explain };
 }

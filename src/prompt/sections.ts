@@ -55,9 +55,9 @@ export function omitForRoom(
   url: string,
 ): readonly Omission[] {
   const why = `there is no room; see ${url}`;
-  const ends = { what: `the end of ${plural(shortened, 'long comment')}`, why };
+  const cutOff = { what: `the end of ${plural(shortened, 'long comment')}`, why };
   return [
-    ...(shortened > 0 ? [ends] : []),
+    ...(shortened > 0 ? [cutOff] : []),
     ...(left > 0 ? [{ what: plural(left, noun), why }] : []),
   ];
 }
