@@ -177,6 +177,8 @@ it('readInputs refuses all invalid inputs at once', () => {
   expect(namesOf(given)).toEqual([...names, 'prompt']);
   // With a command, no prompt is missing.
   expect(namesOf({ ...given, command: '/agent' })).toEqual(names);
+  const unchecked = problems({}, { NODE_TLS_REJECT_UNAUTHORIZED: '0' });
+  expect(unchecked).toEqual([expect.stringContaining('certificate checks are turned off')]);
 });
 
 const NEITHER = { 'project-id': '', 'api-key': '' };
