@@ -1,6 +1,6 @@
 import { ok, problem, type Result } from './value-or-problem.ts';
 
-export type PullRequestState = 'open' | 'closed' | 'merged';
+type PullRequestState = 'open' | 'closed' | 'merged';
 
 export interface PullRequestHead {
   readonly number: number;

@@ -11,15 +11,12 @@ import { type Account, isAllowedBot, isBot, isPerson } from '../../trigger/trigg
 /** People whose permission is looked up. The one who asks has it. */
 const MOST_LOOKUPS = 5;
 
-export interface Standing {
-  readonly isQuoted: boolean;
-  /** Follows the name of who is quoted, or else what is left out. */
-  readonly who: string;
-  /** What GitHub said instead of a permission; or empty. */
-  readonly why: string;
-}
+export type Standing =
+  | { readonly kind: 'quoted'; readonly remark: string }
+  /** `who` follows what they wrote. `why`: what GitHub said instead of a permission; or empty. */
+  | { readonly kind: 'not quoted'; readonly who: string; readonly why: string };
 
-const PERSON: Standing = { isQuoted: true, who: '', why: '' };
+const PERSON: Standing = { kind: 'quoted', remark: '' };
 
 export async function lookUpAuthors(
   { github, source, runtime, inputs: { minimumPermission, allowedBots } }: Context,
@@ -46,7 +43,8 @@ export async function lookUpAuthors(
   if (source !== null) standings.set(source.sender.id ?? 0, PERSON);
   return (author) => {
     if (author === null) return notQuoted('by a deleted account');
-    if (isAllowedBot(author, allowedBots)) return { ...PERSON, who: ', which is a program' };
+    if (isAllowedBot(author, allowedBots))
+      return { kind: 'quoted', remark: ', which is a program' };
     const name = quoteLogin(author, runtime.redact);
     // As one has to write it there.
     if (isBot(author)) return notQuoted(`by ${name} (“allowed-bots”)`);
@@ -57,7 +55,7 @@ export async function lookUpAuthors(
 }
 
 function notQuoted(who: string, why = ''): Standing {
-  return { isQuoted: false, who, why };
+  return { kind: 'not quoted', who, why };
 }
 
 export function quoteLogin(author: Account | null, redact: Redact): string {

@@ -26,7 +26,7 @@ export function formatPosts(
   { slot, heading, where = '' }: { slot: 'reply' | 'words'; heading: string; where?: string },
 ): Section {
   const parts: string[] = [];
-  const strangers: Standing[] = [];
+  const strangers: Extract<Standing, { kind: 'not quoted' }>[] = [];
   let [room, count, left, shortened] = [ROOM, 0, 0, 0];
   for (const group of groups.toReversed()) {
     const head = formatThread(group, redact);
@@ -35,10 +35,10 @@ export function formatPosts(
     for (const post of group.posts.toReversed()) {
       const standing = judge(post.author);
       const whole = redact(sanitize(post.body));
-      if (!standing.isQuoted) strangers.push(standing);
-      if (!standing.isQuoted || !hasVisibleText(whole)) continue;
+      if (standing.kind === 'not quoted') strangers.push(standing);
+      if (standing.kind === 'not quoted' || !hasVisibleText(whole)) continue;
       const words = cutQuoted(whole, LONGEST_POST);
-      const by = `${quoteLogin(post.author, redact)}${formatKind(post, group)}${standing.who}`;
+      const by = `${quoteLogin(post.author, redact)}${formatKind(post, group)}${standing.remark}`;
       const text = `${by}:\n\n${quoteLines(words)}`;
       // With what is too long, the room is used up for all that is older, too.
       room -= blocks([own.length === 0 ? head : '', text]).length + 2;
@@ -116,14 +116,16 @@ export async function formatTopic(
   what: 'issue' | 'pull request',
   { judge, redact, url }: Quoting,
 ): Promise<Section> {
-  const { isQuoted, who, why } = judge(author);
-  const plain = isQuoted ? { text: sanitize(body), isWhole: true } : await sanitizeStrict(body);
+  const standing = judge(author);
+  const isStranger = standing.kind === 'not quoted';
+  const plain = isStranger ? await sanitizeStrict(body) : { text: sanitize(body), isWhole: true };
   const whole = redact(plain.text);
   const text = cutQuoted(whole, LONGEST_BODY);
   const name = quoteLogin(author, redact);
+  const why = isStranger ? standing.why : '';
   const unknown =
     why === '' ? ', who may not ask you for changes' : `, whose permission is not known (${why})`;
-  const remark = isQuoted ? who : unknown;
+  const remark = isStranger ? unknown : standing.remark;
   const hasText = hasVisibleText(text);
   const permission = `the permission of ${name}, who wrote the ${what}`;
   const end = { what: `the end of the text of the ${what}`, why: `see ${url}` };

@@ -42,7 +42,7 @@ const FILE = RegExp(
   'i',
 );
 
-export type FoundErrors = ReturnType<typeof findIn>;
+type FoundErrors = ReturnType<typeof findIn>;
 
 /** Without errors, it is warnings that made a program fail. */
 export function findErrors(text: string): FoundErrors {
